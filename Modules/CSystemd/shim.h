@@ -1,0 +1,5 @@
+#pragma once
+#include <sys/eventfd.h>
+#include <systemd/sd-bus.h>
+#include <systemd/sd-daemon.h>
+#include <systemd/sd-event.h>
