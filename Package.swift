@@ -28,5 +28,13 @@ let package = Package(
         library("EventLoop"),
         library("AudioPolicy", ["AudioSession", "EventLoop"]),
         library("SystemEventLoop", ["EventLoop", "CSystemd"]),
+        library("SessionBus", ["AudioPolicy", "SystemEventLoop", "CSystemd"]),
+        library("SordinoDaemon", ["AudioPolicy", "EventLoop", "SystemEventLoop", "SessionBus", "CSystemd"]),
+        library("SordinoCommand", ["AudioPolicy", "SessionBus", "SordinoDaemon"]),
+        .executableTarget(name: "sordino", dependencies: ["SordinoCommand"], swiftSettings: settings),
+
+        tests("SordinoCommandTests", ["SordinoCommand", "AudioPolicy"]),
+        tests("SessionBusTests", ["SessionBus", "AudioPolicy", "SystemEventLoop"]),
+        tests("SordinoDaemonTests", ["SordinoDaemon", "AudioPolicy", "SystemEventLoop"]),
     ]
 )
