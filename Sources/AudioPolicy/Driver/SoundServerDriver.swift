@@ -81,11 +81,17 @@ public final class SoundServerDriver: AudioSessionDriver {
     public func attach(_ server: any SoundServer) {
         self.server?.stop()
         self.server = server
-        server.onEvent = { [unowned self] event in self.handle(event) }
+        server.onEvent = { [unowned self] event in self.receive(event) }
         server.start()
     }
 
-    private func handle(_ event: SoundServerEvent) {
+    /// Starts to work with a server that is connected already, and whose events its finder passes on to `receive`.
+    public func attach(connected server: any SoundServer, _ info: ServerInfo, _ graph: ServerGraph) {
+        self.server = server
+        receive(.connected(info, graph))
+    }
+
+    public func receive(_ event: SoundServerEvent) {
         switch event {
         case .connected(let info, let graph): turn { connected(info, graph) }
         case .changed(let changes): turn { changed(changes) }
@@ -134,7 +140,6 @@ public final class SoundServerDriver: AudioSessionDriver {
     }
 
     private func lost(_ failure: ServerFailure) {
-        server?.onEvent = nil
         server = nil
         let wasConnected = isConnected
         isConnected = false

@@ -8,7 +8,7 @@ extension SoundServerDriver {
         let matches = streams(matching: asked)
         guard !matches.isEmpty else {
             let known = graph.streams.keys.sorted().compactMap { id in
-                classifier[id].flatMap { $0.isPlumbing ? nil : "\(id) (\(printable($0.owner.name)))" }
+                classifier[id].flatMap { $0.isPlumbing ? nil : "\(id) (\($0.owner.name.shown()))" }
             }
             throw .unknownStream(asked, known: known)
         }
@@ -29,7 +29,7 @@ extension SoundServerDriver {
 
     private func explain(_ id: StreamID) -> String? {
         guard let stream = graph.streams[id], let classification = classifier[id] else { return nil }
-        let subject = "Stream \(id) (\(printable(classification.owner.name)))"
+        let subject = "Stream \(id) (\(classification.owner.name.shown()))"
         if classification.isPlumbing {
             return "\(subject) is plumbing of the sound server (a filter, loopback or meter); it is never touched."
         }
@@ -48,8 +48,8 @@ extension SoundServerDriver {
         case .tag: "because it carries the tag of a claim"
         case .rule(let place): "by your rule (\(place))"
         case .table(let name): "by the application table (\(name))"
-        case .role: "by its role “\(printable(stream.properties["media.role"] ?? ""))”"
-        case .event: "by its event “\(printable(stream.properties["event.id"] ?? ""))”"
+        case .role: "by its role “\((stream.properties["media.role"] ?? "").shown())”"
+        case .event: "by its event “\((stream.properties["event.id"] ?? "").shown())”"
         case .capturePlayback: "because its program plays and records at once"
         case .fallback: "because nothing says otherwise"
         case .server: "by what the sound server says of it"
@@ -57,13 +57,13 @@ extension SoundServerDriver {
     }
 
     private func effectSentence(_ id: StreamID, _ classification: StreamClassification) -> String {
-        let alone = "`sordino ignore \(printable(classification.owner.name))` leaves it alone."
+        let alone = "`sordino ignore \(classification.owner.name.shown())` leaves it alone."
         guard let record = records[id], record.plan.effect != .none else {
             guard isEnabled else { return "Nothing is done to it: Sordino is off." }
             return "Nothing is done to it."
         }
         let holders = record.plan.because.compactMap { claims[$0]?.claim }
-            .map { "\(printable($0.owner.name)) (\($0.kind.rawValue), \($0.id))" }.joined(separator: " and ")
+            .map { "\($0.owner.name.shown()) (\($0.kind.rawValue), \($0.id))" }.joined(separator: " and ")
         if reconciler?.isOverridden(id) == true {
             return "It would give way to \(holders), but somebody has changed it since: it is left as it is until they are gone."
         }
@@ -91,22 +91,4 @@ extension SoundServerDriver {
         default: "\(seconds / 3600) h ago"
         }
     }
-}
-
-/// Text that nobody can vouch for, safe to print: control characters, line breaks and marks that change the direction
-/// or hide themselves are shown as what they are, and what is left is cut at 120 characters.
-public func printable(_ text: String) -> String {
-    var result = ""
-    var count = 0
-    for scalar in text.unicodeScalars {
-        count += 1
-        guard count <= 120 else { return result + "…" }
-        switch scalar.properties.generalCategory {
-        case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator:
-            result += "\\u{\(String(scalar.value, radix: 16))}"
-        default:
-            if scalar == "\\" { result += "\\\\" } else { result.unicodeScalars.append(scalar) }
-        }
-    }
-    return result
 }
