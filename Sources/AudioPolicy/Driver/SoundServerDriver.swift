@@ -93,7 +93,10 @@ public final class SoundServerDriver: AudioSessionDriver {
 
     public func receive(_ event: SoundServerEvent) {
         switch event {
-        case .connected(let info, let graph): turn { connected(info, graph) }
+        case .connected(let info, let graph):
+            observed.isStarting = true
+            turn { connected(info, graph) }
+            observed.isStarting = false
         case .changed(let changes): turn { changed(changes) }
         case .level(let stream, let peak): turn { observed.level(stream, peak: peak, now: loop.now) }
         case .failed(let operation, let failure): turn { failed(operation, failure) }

@@ -68,6 +68,9 @@ struct ObservedClaims {
     /// Claims that are new, different or gone since `takeChanges`.
     private var touched: Set<Key> = []
     private var announced: [Key: ObservedClaim] = [:]
+    /// Set while everything that is there at the start is taken in: what has been playing for who knows how long waits
+    /// for no attack.
+    var isStarting = false
     /// The streams that are to be metered.
     private(set) var metered: Set<StreamID> = []
 
@@ -191,7 +194,7 @@ struct ObservedClaims {
     }
 
     private func begin(_ entry: inout Watched, now: LoopInstant) {
-        if timing.attack > .zero {
+        if timing.attack > .zero && !isStarting {
             entry.phase = .attack(until: now + timing.attack)
         } else {
             entry.phase = .counting
