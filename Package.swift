@@ -30,6 +30,14 @@ let package = Package(
         library("AudioPolicy", ["AudioSession", "EventLoop"]),
         library("SystemEventLoop", ["EventLoop", "CSystemd"]),
         library("PipeWireServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPipeWire"]),
+        library("SessionBus", ["AudioPolicy", "SystemEventLoop", "CSystemd"]),
+        library("SordinoDaemon", ["AudioPolicy", "EventLoop", "SystemEventLoop", "SessionBus", "CSystemd"]),
+        library("SordinoCommand", ["AudioPolicy", "SessionBus", "SordinoDaemon"]),
+        .executableTarget(name: "sordino", dependencies: ["SordinoCommand"], swiftSettings: settings),
+
+        tests("SordinoCommandTests", ["SordinoCommand", "AudioPolicy"]),
+        tests("SessionBusTests", ["SessionBus", "AudioPolicy", "SystemEventLoop"]),
+        tests("SordinoDaemonTests", ["SordinoDaemon", "AudioPolicy", "SystemEventLoop"]),
         tests("PipeWireServerTests", ["PipeWireServer", "AudioPolicy", "EventLoop", "SystemEventLoop"]),
     ]
 )
