@@ -71,7 +71,10 @@ import Testing
         #expect(Set(watched.graph.devices.keys) == devices)
         #expect(try watched.stream(id).softGain == gain)
         try server.startSessionManager()
-        try watched.wait("its return") { $0.graph.defaultOutput != nil && $0.graph.streams[id]?.device != nil }
+        try watched.wait("its return") { $0.graph.defaultOutput != nil }
+        #expect(watched.graph.defaultOutput == watched.device(named: "spk")?.id)
+        watched.server.perform([.clearSoftGain(id)])
+        try watched.wait("the end of the gain") { try $0.stream(id).softGain == nil }
         #expect(Set(watched.graph.devices.keys) == devices)
         #expect(watched.lost.isEmpty && watched.failures.isEmpty)
     }
