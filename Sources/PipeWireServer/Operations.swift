@@ -1,5 +1,6 @@
 public import AudioPolicy
 import CPipeWire
+import EventLoop
 
 extension PipeWireServer {
     @discardableResult
@@ -110,13 +111,20 @@ extension PipeWireServer {
 
     // MARK: Answers
 
-    /// The server has answered a batch: what of it was not seen by now was ignored.
+    /// The server has answered a batch. What a stream's own program has to say of it is there already as a rule; on 1.4
+    /// it can come a little later while a stream is being made.
     func settle(sequence: Int32) {
         guard let (batch, streams) = outbox.answered(sequence), let mirror else { return }
         mirror.answeredBatch = max(mirror.answeredBatch, batch)
         for case let node? in streams.map({ mirror.stream($0) }) {
-            node.soft.settle(batch: batch)
             mirror.changed(node)
+            guard let oldest = node.soft.oldestPendingBatch, oldest <= batch else { continue }
+            loop.schedule(after: .milliseconds(100)) { [weak self, weak node] in
+                guard let self, let node else { return }
+                node.soft.giveUp(batch: batch)
+                self.mirror?.changed(node)
+                self.reportChanges()
+            }
         }
     }
 
