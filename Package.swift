@@ -28,5 +28,12 @@ let package = Package(
         library("EventLoop"),
         library("AudioPolicy", ["AudioSession", "EventLoop"]),
         library("SystemEventLoop", ["EventLoop", "CSystemd"]),
+
+        .target(name: "CSupervisor", cSettings: [.treatAllWarnings(as: .error)]),
+        library("HeadlessAudio", ["CSupervisor"]),
+        .executableTarget(
+            name: "headless-probe", dependencies: ["HeadlessAudio"], path: "Sources/HeadlessProbe",
+            swiftSettings: settings),
+        tests("HeadlessAudioTests", ["HeadlessAudio", "headless-probe"]),
     ]
 )
