@@ -39,5 +39,17 @@ let package = Package(
         tests("SessionBusTests", ["SessionBus", "AudioPolicy", "SystemEventLoop"]),
         tests("SordinoDaemonTests", ["SordinoDaemon", "AudioPolicy", "SystemEventLoop"]),
         tests("PipeWireServerTests", ["PipeWireServer", "AudioPolicy", "EventLoop", "SystemEventLoop"]),
+
+        .target(name: "CSupervisor", cSettings: [.treatAllWarnings(as: .error)]),
+        library("HeadlessAudio", ["CSupervisor"]),
+        .executableTarget(
+            name: "sordino-testplayer", path: "Sources/TestPlayer", cSettings: [.treatAllWarnings(as: .error)],
+            linkerSettings: [.linkedLibrary("pulse"), .linkedLibrary("m")]),
+        library("SoundRig", ["HeadlessAudio"]),
+        tests("SoundRigTests", ["SoundRig", "HeadlessAudio"]),
+        .executableTarget(
+            name: "headless-probe", dependencies: ["HeadlessAudio"], path: "Sources/HeadlessProbe",
+            swiftSettings: settings),
+        tests("HeadlessAudioTests", ["HeadlessAudio", "headless-probe"]),
     ]
 )
