@@ -276,7 +276,7 @@ struct Reconciler {
         let sent: SoftGain? = treatment.softGains.last ?? stream.softGain
         guard !same(wanted, sent) else { return }
         if let wanted {
-            ledger.append(.soft(stream.id))
+            if ledger.streams[stream.id]?.hasSoftGain != true { ledger.append(.soft(stream.id)) }
             operations.append(.setSoftGain(stream.id, wanted))
         } else {
             operations.append(.clearSoftGain(stream.id))
