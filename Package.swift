@@ -23,10 +23,13 @@ let package = Package(
     name: "sordino",
     targets: [
         .systemLibrary(name: "CSystemd", path: "Modules/CSystemd", pkgConfig: "libsystemd"),
+        .systemLibrary(name: "CPulse", path: "Modules/CPulse"),
 
         library("AudioSession"),
         library("EventLoop"),
         library("AudioPolicy", ["AudioSession", "EventLoop"]),
         library("SystemEventLoop", ["EventLoop", "CSystemd"]),
+        library("PulseAudioServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
+        tests("PulseAudioServerTests", ["PulseAudioServer", "AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
     ]
 )
