@@ -55,7 +55,10 @@ final class PrivatePulse {
     // MARK: Clients
 
     @discardableResult
-    func pactl(_ arguments: String...) throws -> String {
+    func pactl(_ arguments: String...) throws -> String { try pactl(arguments) }
+
+    @discardableResult
+    func pactl(_ arguments: [String]) throws -> String {
         calls += 1
         let output = "\(directory)/pactl-\(calls)"
         let status = try Child("pactl", arguments, environment: Self.environment(directory), output: output).wait()
