@@ -16,7 +16,7 @@ public final class TestPlayer: Sendable {
         /// Of the stream itself (`media.role` …).
         public var properties: [String: String]
         /// In milliseconds.
-        public var latency = 40
+        public var latency = 80
         /// Linear; `nil`: the server's choice.
         public var volume: Double?
         public var corked = false
