@@ -23,11 +23,22 @@ let package = Package(
     name: "sordino",
     targets: [
         .systemLibrary(name: "CSystemd", path: "Modules/CSystemd", pkgConfig: "libsystemd"),
+        .systemLibrary(name: "CPipeWire", path: "Modules/CPipeWire", pkgConfig: "libpipewire-0.3"),
 
         library("AudioSession"),
         library("EventLoop"),
         library("AudioPolicy", ["AudioSession", "EventLoop"]),
         library("SystemEventLoop", ["EventLoop", "CSystemd"]),
+        library("PipeWireServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPipeWire"]),
+        library("SessionBus", ["AudioPolicy", "SystemEventLoop", "CSystemd"]),
+        library("SordinoDaemon", ["AudioPolicy", "EventLoop", "SystemEventLoop", "SessionBus", "CSystemd"]),
+        library("SordinoCommand", ["AudioPolicy", "SessionBus", "SordinoDaemon"]),
+        .executableTarget(name: "sordino", dependencies: ["SordinoCommand"], swiftSettings: settings),
+
+        tests("SordinoCommandTests", ["SordinoCommand", "AudioPolicy"]),
+        tests("SessionBusTests", ["SessionBus", "AudioPolicy", "SystemEventLoop"]),
+        tests("SordinoDaemonTests", ["SordinoDaemon", "AudioPolicy", "SystemEventLoop"]),
+        tests("PipeWireServerTests", ["PipeWireServer", "AudioPolicy", "EventLoop", "SystemEventLoop"]),
 
         .target(name: "CSupervisor", cSettings: [.treatAllWarnings(as: .error)]),
         library("HeadlessAudio", ["CSupervisor"]),

@@ -1,0 +1,6 @@
+import AudioPolicy
+import Testing
+
+@testable import PipeWireServer
+
+@Test func placeholder() {}
