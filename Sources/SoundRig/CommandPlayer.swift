@@ -36,8 +36,10 @@ public final class CommandPlayer: Sendable {
 private func pacat(
     _ file: String, _ name: String, _ sink: String?, _ properties: [String: String], _ latency: Int
 ) -> [String] {
-    ["pacat", "--playback", "--file-format=wav", "--client-name=\(name)", "--stream-name=\(name)",
-        "--latency-msec=\(latency)"]
+    [
+        "pacat", "--playback", "--file-format=wav", "--client-name=\(name)", "--stream-name=\(name)",
+        "--latency-msec=\(latency)",
+    ]
         + (sink.map { ["--device=\($0)"] } ?? [])
         + properties.sorted { $0.key < $1.key }.map { "--property=\($0.key)=\($0.value)" } + [file]
 }
@@ -85,7 +87,8 @@ private func waveHeader(dataSize: Int) -> [UInt8] {
     func little(_ value: Int, _ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
     }
-    let format = little(16, 4) + little(1, 2) + little(1, 2) + little(TonePeriod.rate, 4)
+    let format =
+        little(16, 4) + little(1, 2) + little(1, 2) + little(TonePeriod.rate, 4)
         + little(TonePeriod.rate * 2, 4) + little(2, 2) + little(16, 2)
     return Array("RIFF".utf8) + little(36 + dataSize, 4) + Array("WAVEfmt ".utf8) + format + Array("data".utf8)
         + little(dataSize, 4)

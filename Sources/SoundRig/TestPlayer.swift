@@ -44,7 +44,9 @@ public final class TestPlayer: Sendable {
         }
 
         fileprivate var fields: [String] {
-            var fields = ["frequency=\(frequency)", "amplitude=\(amplitude)", "channels=\(channels)", "latency=\(latency)"]
+            var fields = [
+                "frequency=\(frequency)", "amplitude=\(amplitude)", "channels=\(channels)", "latency=\(latency)",
+            ]
             if let device { fields.append("device=\(device)") }
             if let volume { fields.append("volume=\(volume)") }
             if let monitorStream { fields.append("monitor-stream=\(monitorStream)") }
