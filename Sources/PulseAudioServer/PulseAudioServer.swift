@@ -105,6 +105,10 @@ public final class PulseAudioServer: SoundServer {
     private func connected() {
         guard case .reading(let graph) = state, let connection else { return }
         state = .running
+        // Unless another connection holds the trigger.
+        if !graph.streams.values.contains(where: { $0.properties["media.role"] == CorkTrigger.role }) {
+            connection.cork.clear(connection.tracker.leftCorkModules)
+        }
         onEvent?(.connected(ServerInfo(kind: .pulseaudio, version: connection.tracker.version), graph))
     }
 
