@@ -24,6 +24,7 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CSystemd", path: "Modules/CSystemd", pkgConfig: "libsystemd"),
         .systemLibrary(name: "CPipeWire", path: "Modules/CPipeWire", pkgConfig: "libpipewire-0.3"),
+        .systemLibrary(name: "CPulse", path: "Modules/CPulse"),
 
         library("AudioSession"),
         library("EventLoop"),
@@ -53,5 +54,7 @@ let package = Package(
             name: "headless-probe", dependencies: ["HeadlessAudio"], path: "Sources/HeadlessProbe",
             swiftSettings: settings),
         tests("HeadlessAudioTests", ["HeadlessAudio", "headless-probe"]),
+        library("PulseAudioServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
+        tests("PulseAudioServerTests", ["PulseAudioServer", "AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
     ]
 )
