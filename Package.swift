@@ -15,8 +15,11 @@ func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
-    .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
+func tests(
+    _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], resources: [Resource] = []
+) -> Target {
+    .testTarget(
+        name: name, dependencies: dependencies, exclude: exclude, resources: resources, swiftSettings: settings)
 }
 
 let package = Package(
@@ -24,9 +27,19 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CSystemd", path: "Modules/CSystemd", pkgConfig: "libsystemd"),
 
+        .systemLibrary(name: "CSPAJSON", path: "Modules/CSPAJSON", pkgConfig: "libspa-0.2"),
+
         library("AudioSession"),
         library("EventLoop"),
         library("AudioPolicy", ["AudioSession", "EventLoop"]),
+        library("AudioPolicyConfiguration", ["AudioPolicy", "AudioSession", "CSPAJSON"]),
+        library("LinuxProcesses", ["AudioPolicy"]),
         library("SystemEventLoop", ["EventLoop", "CSystemd"]),
+
+        tests("AudioPolicyTests", ["AudioPolicy", "AudioSession"]),
+        tests(
+            "AudioPolicyConfigurationTests", ["AudioPolicyConfiguration", "AudioPolicy", "AudioSession"],
+            exclude: ["Fixtures"]),
+        tests("LinuxProcessesTests", ["LinuxProcesses", "AudioPolicy"]),
     ]
 )
