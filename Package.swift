@@ -33,8 +33,11 @@ let package = Package(
         library("SordinoCommand", ["AudioPolicy", "SessionBus", "SordinoDaemon"]),
         .executableTarget(name: "sordino", dependencies: ["SordinoCommand"], swiftSettings: settings),
 
-        tests("SordinoCommandTests", ["SordinoCommand", "AudioPolicy"]),
-        tests("SessionBusTests", ["SessionBus", "AudioPolicy", "SystemEventLoop"]),
-        tests("SordinoDaemonTests", ["SordinoDaemon", "AudioPolicy", "SystemEventLoop"]),
+        .target(
+            name: "DaemonTestSupport", dependencies: ["AudioPolicy", "SystemEventLoop"],
+            path: "Tests/DaemonTestSupport", swiftSettings: settings),
+        tests("SordinoCommandTests", ["SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "DaemonTestSupport"]),
+        tests("SessionBusTests", ["SessionBus", "AudioPolicy", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
+        tests("SordinoDaemonTests", ["SordinoDaemon", "AudioPolicy", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
     ]
 )
