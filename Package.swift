@@ -23,11 +23,14 @@ let package = Package(
     name: "sordino",
     targets: [
         .systemLibrary(name: "CSystemd", path: "Modules/CSystemd", pkgConfig: "libsystemd"),
+        .systemLibrary(name: "CPipeWire", path: "Modules/CPipeWire", pkgConfig: "libpipewire-0.3"),
+        .systemLibrary(name: "CPulse", path: "Modules/CPulse"),
 
         library("AudioSession"),
         library("EventLoop"),
         library("AudioPolicy", ["AudioSession", "EventLoop"]),
         library("SystemEventLoop", ["EventLoop", "CSystemd"]),
+        library("PipeWireServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPipeWire"]),
         library("SessionBus", ["AudioPolicy", "SystemEventLoop", "CSystemd"]),
         library("SordinoDaemon", ["AudioPolicy", "EventLoop", "SystemEventLoop", "SessionBus", "CSystemd"]),
         library("SordinoCommand", ["AudioPolicy", "SessionBus", "SordinoDaemon"]),
@@ -39,5 +42,23 @@ let package = Package(
         tests("SordinoCommandTests", ["SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "DaemonTestSupport"]),
         tests("SessionBusTests", ["SessionBus", "AudioPolicy", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
         tests("SordinoDaemonTests", ["SordinoDaemon", "AudioPolicy", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
+        tests("SordinoCommandTests", ["SordinoCommand", "AudioPolicy"]),
+        tests("SessionBusTests", ["SessionBus", "AudioPolicy", "SystemEventLoop"]),
+        tests("SordinoDaemonTests", ["SordinoDaemon", "AudioPolicy", "SystemEventLoop"]),
+        tests("PipeWireServerTests", ["PipeWireServer", "AudioPolicy", "EventLoop", "SystemEventLoop"]),
+
+        .target(name: "CSupervisor", cSettings: [.treatAllWarnings(as: .error)]),
+        library("HeadlessAudio", ["CSupervisor"]),
+        .executableTarget(
+            name: "sordino-testplayer", path: "Sources/TestPlayer", cSettings: [.treatAllWarnings(as: .error)],
+            linkerSettings: [.linkedLibrary("pulse"), .linkedLibrary("m")]),
+        library("SoundRig", ["HeadlessAudio"]),
+        tests("SoundRigTests", ["SoundRig", "HeadlessAudio"]),
+        .executableTarget(
+            name: "headless-probe", dependencies: ["HeadlessAudio"], path: "Sources/HeadlessProbe",
+            swiftSettings: settings),
+        tests("HeadlessAudioTests", ["HeadlessAudio", "headless-probe"]),
+        library("PulseAudioServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
+        tests("PulseAudioServerTests", ["PulseAudioServer", "AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
     ]
 )
