@@ -37,14 +37,11 @@ let package = Package(
         .executableTarget(name: "sordino", dependencies: ["SordinoCommand"], swiftSettings: settings),
 
         .target(
-            name: "DaemonTestSupport", dependencies: ["AudioPolicy", "SystemEventLoop"],
+            name: "DaemonTestSupport", dependencies: ["AudioPolicy", "HeadlessAudio", "SystemEventLoop"],
             path: "Tests/DaemonTestSupport", swiftSettings: settings),
         tests("SordinoCommandTests", ["SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "DaemonTestSupport"]),
         tests("SessionBusTests", ["SessionBus", "AudioPolicy", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
-        tests("SordinoDaemonTests", ["SordinoDaemon", "AudioPolicy", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
-        tests("SordinoCommandTests", ["SordinoCommand", "AudioPolicy"]),
-        tests("SessionBusTests", ["SessionBus", "AudioPolicy", "SystemEventLoop"]),
-        tests("SordinoDaemonTests", ["SordinoDaemon", "AudioPolicy", "SystemEventLoop"]),
+        tests("SordinoDaemonTests", ["SordinoDaemon", "AudioPolicy", "EventLoop", "HeadlessAudio", "SystemEventLoop", "DaemonTestSupport"]),
         tests("PipeWireServerTests", ["PipeWireServer", "AudioPolicy", "EventLoop", "SystemEventLoop"]),
 
         .target(name: "CSupervisor", cSettings: [.treatAllWarnings(as: .error)]),

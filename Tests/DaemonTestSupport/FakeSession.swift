@@ -57,7 +57,8 @@ extension SessionStatus {
         ],
         streams: [
             Stream(
-                id: "73", direction: "output", application: "linphone", role: "phone", kind: "call", classifiedBy: "role",
+                id: "73", direction: "output", application: "linphone", role: "phone", kind: "call",
+                classifiedBy: "role",
                 plumbing: false, claim: "c3", device: "spk", corked: false, muted: false, baseline: [1],
                 overridden: false, effect: nil),
             Stream(
@@ -76,7 +77,8 @@ extension SessionStatus {
         ],
         devices: [
             Device(id: "spk", name: "Speakers", type: "speaker", direction: "output", available: true, current: true),
-            Device(id: "hs", name: "会議 Headset", type: "bluetooth", direction: "output", available: false, current: false),
+            Device(
+                id: "hs", name: "会議 Headset", type: "bluetooth", direction: "output", available: false, current: false),
         ],
         ledger: LedgerSize(entries: 1), warnings: ["module-role-cork is loaded too"])
 }

@@ -1,6 +1,7 @@
 import Foundation
-public import SystemEventLoop
+import HeadlessAudio
 import Synchronization
+public import SystemEventLoop
 
 /// A directory of the test's own, gone with this object.
 public final class TemporaryDirectory {
@@ -20,34 +21,40 @@ public struct TestFailure: Error, CustomStringConvertible {
     public init(_ description: String) { self.description = description }
 }
 
-/// A message bus of the test's own; ends, by its process, with this object.
+/// Whether somebody listens on a socket in the file system.
+public func socketAnswers(_ path: String) -> Bool {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+    return withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) == 0 }
+    }
+}
+
+/// A message bus of the test's own; ends with this object.
 public final class PrivateBus {
     public let address: String
-    private let directory: TemporaryDirectory
-    private let process = Process()
+    private let supervisor: Supervisor
+    private let process: SupervisedProcess
 
     public init() throws {
-        directory = try TemporaryDirectory()
-        let socket = directory.path + "/bus"
+        supervisor = try Supervisor(prefix: "sordino-bus")
+        let socket = supervisor.directory + "/bus"
         address = "unix:path=\(socket)"
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/dbus-daemon")
-        process.arguments = ["--session", "--nofork", "--nopidfile", "--address=\(address)"]
-        process.standardError = FileHandle.nullDevice
-        try process.run()
+        process = try supervisor.spawn(
+            ["dbus-daemon", "--session", "--nofork", "--nopidfile", "--address=\(address)"],
+            environment: ProcessInfo.processInfo.environment, standard: .init())
         let deadline = ContinuousClock().now + .seconds(10)
-        while !FileManager.default.fileExists(atPath: socket) {
-            guard ContinuousClock().now < deadline else { throw TestFailure("dbus-daemon has made no socket") }
+        while !socketAnswers(socket) {
+            guard ContinuousClock().now < deadline else { throw TestFailure("dbus-daemon does not answer") }
             usleep(2000)
         }
     }
 
-    public func end() {
-        guard process.isRunning else { return }
-        process.terminate()
-        process.waitUntilExit()
-    }
-
-    deinit { end() }
+    public func end() { process.end() }
 }
 
 extension SystemEventLoop {

@@ -29,7 +29,9 @@ import Testing
     }
 
     /// Asks as the command does, from a thread of its own.
-    private func ask<Answer: Sendable>(_ question: @escaping @Sendable (SessionBusClient) throws -> Answer) throws -> Answer {
+    private func ask<Answer: Sendable>(_ question: @escaping @Sendable (SessionBusClient) throws -> Answer) throws
+        -> Answer
+    {
         try loop.during { [address = bus.address] in try question(SessionBusClient(address: address)) }
     }
 
@@ -87,7 +89,9 @@ import Testing
         let service = try running()
         try ask { try $0.setEnabled(false) }
         #expect(!session.isEnabled)
-        #expect(try busctl("get-property", BusContract.name, BusContract.path, BusContract.interface, "Enabled") == "b false\n")
+        #expect(
+            try busctl("get-property", BusContract.name, BusContract.path, BusContract.interface, "Enabled")
+                == "b false\n")
         try ask { try $0.setEnabled(true) }
         try ask { try $0.restore() }
         try ask { try $0.reload() }
@@ -166,7 +170,8 @@ import Testing
         let text = try busctl("introspect", "--xml-interface", BusContract.name, BusContract.path)
         for part in [
             #"<method name="Explain">"#, #"<arg type="s" name="stream" direction="in"/>"#,
-            #"<arg type="s" name="explanation" direction="out"/>"#, #"<property name="Claims" type="ao" access="read">"#,
+            #"<arg type="s" name="explanation" direction="out"/>"#,
+            #"<property name="Claims" type="ao" access="read">"#,
             #"<signal name="Event">"#,
         ] { #expect(text.contains(part), "\(part)") }
         service.stop()
@@ -228,12 +233,13 @@ import Testing
         service.stop()
     }
 
-    @Test(arguments: [
-        (["DBUS_SESSION_BUS_ADDRESS": "unix:path=/x"], "unix:path=/x"),
-        (["DBUS_SESSION_BUS_ADDRESS": "disabled:"], nil),
-        (["XDG_RUNTIME_DIR": "/nowhere"], nil),
-        ([:], nil),
-    ] as [([String: String], String?)])
+    @Test(
+        arguments: [
+            (["DBUS_SESSION_BUS_ADDRESS": "unix:path=/x"], "unix:path=/x"),
+            (["DBUS_SESSION_BUS_ADDRESS": "disabled:"], nil),
+            (["XDG_RUNTIME_DIR": "/nowhere"], nil),
+            ([:], nil),
+        ] as [([String: String], String?)])
     func `The bus is where the variables say`(environment: [String: String], address: String?) {
         #expect(BusContract.address(in: environment) == address)
     }

@@ -45,7 +45,9 @@ import Testing
     }
 
     @Test(arguments: CommandName.allCases)
-    func `Every option is understood with a space and with an equals sign, with every value it may have`(name: CommandName)
+    func `Every option is understood with a space and with an equals sign, with every value it may have`(
+        name: CommandName
+    )
         throws
     {
         let spec = CommandTable.spec(name)
@@ -97,8 +99,10 @@ import Testing
         (["config", "chekc"], "unknown config command “chekc”; did you mean “check”?"),
         (["status", "-j"], "unknown option of “status” “-j”; see “sordino help status”"),
         (["status", "now"], "“status” takes no arguments, and was given “now”"),
-        (["run", "--server", "pulse"],
-            "--server takes auto, pipewire or pulseaudio, not “pulse”; did you mean “pulseaudio”?"),
+        (
+            ["run", "--server", "pulse"],
+            "--server takes auto, pipewire or pulseaudio, not “pulse”; did you mean “pulseaudio”?"
+        ),
         (["headless", "--server=auto", "--", "true"], "--server takes pipewire or pulseaudio, not “auto”"),
         (["headless", "true"], "“headless” takes its command after --, not “true”"),
         (["headless"], "“headless” needs -- COMMAND…: the program and its arguments"),
@@ -109,7 +113,10 @@ import Testing
         (["off", "--for", "0"], "--for takes a number of seconds greater than 0, not “0”"),
         (["off", "--for", "nan"], "--for takes a number of seconds greater than 0, not “nan”"),
         (["off", "--for", "1e300"], "--for takes a number of seconds greater than 0, not “1e300”"),
-        (["off", "--for", "soon\n\u{1B}[0m"], "--for takes a number of seconds greater than 0, not “soon\\n\\u{1B}[0m”"),
+        (
+            ["off", "--for", "soon\n\u{1B}[0m"],
+            "--for takes a number of seconds greater than 0, not “soon\\n\\u{1B}[0m”"
+        ),
     ])
     func `What is wrong is said in one line`(line: [String], message: String) {
         #expect(refusal(line) == message)

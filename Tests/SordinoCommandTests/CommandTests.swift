@@ -73,13 +73,16 @@ import Testing
     @Test func `A reload of a bad configuration is exit 78 with its place`() throws {
         let session = FakeSession()
         #expect(try beside(session, "config", "reload").code == 0)
-        session.reloadFailure = .badConfiguration("/etc/sordino/sordino.conf:3: unknown key “levls”; did you mean “levels”?")
+        session.reloadFailure = .badConfiguration(
+            "/etc/sordino/sordino.conf:3: unknown key “levls”; did you mean “levels”?")
         let bad = try beside(session, "config", "reload")
         #expect(bad.code == 78)
         #expect(bad.err == "sordino: /etc/sordino/sordino.conf:3: unknown key “levls”; did you mean “levels”?\n")
     }
 
-    @Test(arguments: [["status"], ["status", "--json"], ["monitor"], ["explain", "1"], ["on"], ["off"], ["config", "reload"]])
+    @Test(arguments: [
+        ["status"], ["status", "--json"], ["monitor"], ["explain", "1"], ["on"], ["off"], ["config", "reload"],
+    ])
     func `Without a bus or a daemon a question is one line and exit 69`(line: [String]) throws {
         let noBus = Self.run(line)
         #expect(noBus.code == 69 && noBus.out.isEmpty)

@@ -8,12 +8,14 @@ import Testing
 @testable import SordinoCommand
 
 @Suite struct OutputTests {
-    @Test func `The status names server, winner, claims, streams with effect and cause, devices, ledger and warnings`() {
+    @Test func `The status names server, winner, claims, streams with effect and cause, devices, ledger and warnings`()
+    {
         let text = StatusText(.everything).text
         for part in [
             "PulseAudio 16.1, connected", "the winner is call of linphone (c3)", "linphone (process 4242)",
             "unranked, silent, not active", "40/100 %", "ducked by 20 dB, because of the call of linphone (c3)",
-            "none: somebody undid it", "paused, muted", "plumbing", "(unnamed)", "Speakers", "会議 Headset", "not plugged in",
+            "none: somebody undid it", "paused, muted", "plumbing", "(unnamed)", "Speakers", "会議 Headset",
+            "not plugged in",
             "1 change to undo", "Warning   module-role-cork is loaded too",
         ] { #expect(text.contains(part), "\(part)") }
     }

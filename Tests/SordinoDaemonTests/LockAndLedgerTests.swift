@@ -1,6 +1,7 @@
 import AudioPolicy
 import DaemonTestSupport
 import Foundation
+import HeadlessAudio
 import Testing
 
 @testable import SordinoDaemon
@@ -14,19 +15,23 @@ import Testing
         paths = try SessionPaths(environment: ["XDG_RUNTIME_DIR": directory.path, "HOME": directory.path])
     }
 
-    /// A process that holds the lock until it is asked to end.
-    private func holder(ignoring signal: Bool = false) throws -> Process {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/bash")
+    /// A process that holds the lock until it is asked to end, and then for good where it ignores that.
+    private func holder(_ supervisor: Supervisor, ignoring signal: Bool = false) throws -> SupervisedProcess {
         let trap = signal ? "trap '' TERM" : "trap 'exit 0' TERM"
         try paths.makeRuntimeDirectory()
-        process.arguments = [
-            "-c", "\(trap); exec 9<>'\(paths.lock)'; flock -n 9 || exit 1; echo $$ >&9; echo held; while :; do sleep 0.02; done",
-        ]
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        try process.run()
-        _ = pipe.fileHandleForReading.availableData
+        let process = try supervisor.spawn(
+            [
+                "bash", "-c",
+                """
+                \(trap); exec 9<>'\(paths.lock)'; flock -n 9 || exit 1; echo $$ >&9
+                touch '\(directory.path)/held'; while :; do sleep 0.02 9>&-; done
+                """,
+            ], environment: ProcessInfo.processInfo.environment, standard: .init())
+        let deadline = ContinuousClock().now + .seconds(10)
+        while access(directory.path + "/held", F_OK) != 0 {
+            guard ContinuousClock().now < deadline else { throw TestFailure("the lock is not held") }
+            usleep(2000)
+        }
         return process
     }
 
@@ -47,32 +52,31 @@ import Testing
     }
 
     @Test func `Replacing asks the holder to end and waits for it`() throws {
-        let process = try holder()
-        #expect(SessionLock.holder(paths) == process.processIdentifier)
+        let supervisor = try Supervisor(prefix: "sordino-lock")
+        let process = try holder(supervisor)
+        #expect(SessionLock.holder(paths) == process.id)
         let lock = try SessionLock.replacing(paths)
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
+        #expect(process.wait(timeout: .seconds(5)) == .exited(0))
         #expect(SessionLock.holder(paths) == getpid())
         withExtendedLifetime(lock) {}
     }
 
     @Test func `A holder that does not end is not waited for for ever`() throws {
-        let process = try holder(ignoring: true)
-        defer { kill(process.processIdentifier, SIGKILL) }
+        let supervisor = try Supervisor(prefix: "sordino-lock")
+        let process = try holder(supervisor, ignoring: true)
         let failure = #expect(throws: CommandFailure.self) {
             _ = try SessionLock.replacing(paths, timeout: .milliseconds(200))
         }
         #expect(failure?.message.contains("does not end when asked to") == true)
+        #expect(process.isRunning)
     }
 
     @Test func `A number in the file that is somebody else's by now is not believed`() throws {
         try paths.makeRuntimeDirectory()
-        let other = Process()
-        other.executableURL = URL(fileURLWithPath: "/bin/sleep")
-        other.arguments = ["60"]
-        try other.run()
-        defer { other.terminate() }
-        try "\(other.processIdentifier)\n".write(toFile: paths.lock, atomically: false, encoding: .utf8)
+        let supervisor = try Supervisor(prefix: "sordino-lock")
+        let other = try supervisor.spawn(
+            ["sleep", "60"], environment: ProcessInfo.processInfo.environment, standard: .init())
+        try "\(other.id)\n".write(toFile: paths.lock, atomically: false, encoding: .utf8)
         #expect(SessionLock.holder(paths) == nil)
         _ = try SessionLock.replacing(paths)
         #expect(other.isRunning)
@@ -98,7 +102,9 @@ import Testing
     private func store(copy: LastingCopy? = nil) throws -> FileLedgerStore { try FileLedgerStore(path, copy: copy) }
 
     private func copy() -> LastingCopy {
-        LastingCopy(of: path, at: copyPath) { $0.hasPrefix("stored") }
+        LastingCopy(of: path, at: copyPath) { text in
+            text.split(separator: "\n").filter { $0.hasPrefix("stored") }.map { $0 + "\n" }.joined()
+        }
     }
 
     private func text(_ path: String) -> String? { try? String(contentsOfFile: path, encoding: .utf8) }
@@ -140,6 +146,7 @@ import Testing
     }
 
     @Test func `A ledger that cannot be written is said once`() throws {
+        // It takes no byte and gives any number of them: reading has to end, too.
         let store = try FileLedgerStore("/dev/full", copy: nil)
         var said: [String] = []
         store.onFailure = { said.append($0) }
@@ -148,7 +155,8 @@ import Testing
         #expect(said == ["the ledger /dev/full cannot be written: No space left on device"])
     }
 
-    @Test func `What servers store has a lasting copy within 5 s, without the rest, gone when nothing is left`() throws {
+    @Test func `What servers store has a lasting copy within 5 s, without the rest, gone when nothing is left`() throws
+    {
         let store = try store(copy: copy())
         store.append("stored 1\nfleeting 2\n")
         let deadline = ContinuousClock().now + .seconds(5)

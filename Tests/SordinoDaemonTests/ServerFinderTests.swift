@@ -40,7 +40,8 @@ import Testing
             world.made.append(server)
             return server
         }
-        finder.onConnected = { [world] server, info, _ in world.said.append("connected \(server.kind) \(info.version)") }
+        finder.onConnected = { [world] server, info, _ in world.said.append("connected \(server.kind) \(info.version)")
+        }
         finder.onLost = { [world] in world.said.append("lost \($0.code)") }
         finder.onNone = { [world] in world.said.append("none \($0.code): \($0.message)") }
         finder.onRefused = { [world] in world.said.append("refused \($0.code)") }
@@ -51,7 +52,7 @@ import Testing
 
     private func answer(_ kind: ServerKind) -> SoundServerEvent? {
         if world.silent.contains(kind) { return nil }
-        guard FakeSocket.answers(kind == .pulseaudio ? pulse : pipeWire) else {
+        guard socketAnswers(kind == .pulseaudio ? pulse : pipeWire) else {
             return .lost(ServerFailure(.unavailable, "connection refused"))
         }
         if world.denies.contains(kind) { return .lost(ServerFailure(.accessDenied, "\(kind.shownName) denies access")) }
@@ -73,7 +74,8 @@ import Testing
         withExtendedLifetime(sockets) {}
     }
 
-    @Test func `Where pipewire-pulse answers, PipeWire itself is taken, and PulseAudio's connection is closed`() throws {
+    @Test func `Where pipewire-pulse answers, PipeWire itself is taken, and PulseAudio's connection is closed`() throws
+    {
         world.pulseIsPipeWire = true
         let sockets = try [FakeSocket(pulse), FakeSocket(pipeWire)]
         let finder = finder()
@@ -108,7 +110,8 @@ import Testing
         withExtendedLifetime(socket) {}
     }
 
-    @Test func `CRA-02 A killed server is found again within 2 s of its return, without a busy loop meanwhile`() throws {
+    @Test func `CRA-02 A killed server is found again within 2 s of its return, without a busy loop meanwhile`() throws
+    {
         var socket = try FakeSocket(pulse)
         let finder = finder()
         try wait(for: "connected")
@@ -186,20 +189,24 @@ import Testing
         withExtendedLifetime(socket) {}
     }
 
-    @Test(arguments: [
-        (["XDG_RUNTIME_DIR": "/r"], [.socket("/r/pulse/native")], [.socket("/r/pipewire-0")]),
-        (["XDG_RUNTIME_DIR": "/r", "PULSE_RUNTIME_PATH": "/p"], [.socket("/p/native")], [.socket("/r/pipewire-0")]),
-        (
-            ["PULSE_SERVER": "{a1}unix:/s tcp:host:4713", "PIPEWIRE_RUNTIME_DIR": "/w", "XDG_RUNTIME_DIR": "/r"],
-            [.socket("/s"), .elsewhere("tcp:host:4713")], [.socket("/w/pipewire-0")]
-        ),
-        (["PULSE_SERVER": "/s", "PIPEWIRE_REMOTE": "/abs/other"], [.socket("/s")], [.socket("/abs/other")]),
-        (
-            ["PIPEWIRE_REMOTE": "[ \"a-manager\", \"a\" ]", "XDG_RUNTIME_DIR": "/r"], [.socket("/r/pulse/native")],
-            [.socket("/r/a-manager"), .socket("/r/a")]
-        ),
-        ([:], [], []),
-    ] as [([String: String], [ServerPlaces.Place], [ServerPlaces.Place])])
+    @Test(
+        arguments: [
+            (["XDG_RUNTIME_DIR": "/r"], [.socket("/r/pulse/native")], [.socket("/r/pipewire-0")]),
+            (
+                ["XDG_RUNTIME_DIR": "/r", "PULSE_RUNTIME_PATH": "/p"], [.socket("/p/native")],
+                [.socket("/r/pipewire-0")]
+            ),
+            (
+                ["PULSE_SERVER": "{a1}unix:/s tcp:host:4713", "PIPEWIRE_RUNTIME_DIR": "/w", "XDG_RUNTIME_DIR": "/r"],
+                [.socket("/s"), .elsewhere("tcp:host:4713")], [.socket("/w/pipewire-0")]
+            ),
+            (["PULSE_SERVER": "/s", "PIPEWIRE_REMOTE": "/abs/other"], [.socket("/s")], [.socket("/abs/other")]),
+            (
+                ["PIPEWIRE_REMOTE": "[ \"a-manager\", \"a\" ]", "XDG_RUNTIME_DIR": "/r"], [.socket("/r/pulse/native")],
+                [.socket("/r/a-manager"), .socket("/r/a")]
+            ),
+            ([:], [], []),
+        ] as [([String: String], [ServerPlaces.Place], [ServerPlaces.Place])])
     func `Servers are where their libraries' variables say`(
         environment: [String: String], pulseAudio: [ServerPlaces.Place], pipeWire: [ServerPlaces.Place]
     ) {

@@ -38,7 +38,8 @@ enum SessionCommands {
                 try client.reload()
             } catch {
                 // The daemon refuses a configuration with the words of `config check`.
-                throw error.code == .refused("InvalidArgument") ? BusError(.refused("BadConfiguration"), error.message) : error
+                throw error.code == .refused("InvalidArgument")
+                    ? BusError(.refused("BadConfiguration"), error.message) : error
             }
         }
     }
