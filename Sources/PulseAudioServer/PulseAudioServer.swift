@@ -105,7 +105,9 @@ public final class PulseAudioServer: SoundServer {
     private func connected() {
         guard case .reading(let graph) = state, let connection else { return }
         state = .running
-        onEvent?(.connected(ServerInfo(kind: .pulseaudio, version: connection.tracker.version), graph))
+        let tracker = connection.tracker
+        let info = ServerInfo(kind: .pulseaudio, version: tracker.version, instance: String(tracker.cookie))
+        onEvent?(.connected(info, graph))
     }
 
     private func changed(_ changes: [GraphChange]) {
