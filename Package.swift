@@ -43,9 +43,12 @@ let package = Package(
         library("SordinoCommand", ["AudioPolicy", "SessionBus", "SordinoDaemon"]),
         .executableTarget(name: "sordino", dependencies: ["SordinoCommand"], swiftSettings: settings),
 
-        tests("SordinoCommandTests", ["SordinoCommand", "AudioPolicy"]),
-        tests("SessionBusTests", ["SessionBus", "AudioPolicy", "SystemEventLoop"]),
-        tests("SordinoDaemonTests", ["SordinoDaemon", "AudioPolicy", "SystemEventLoop"]),
+        .target(
+            name: "DaemonTestSupport", dependencies: ["AudioPolicy", "HeadlessAudio", "SystemEventLoop"],
+            path: "Tests/DaemonTestSupport", swiftSettings: settings),
+        tests("SordinoCommandTests", ["SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "DaemonTestSupport"]),
+        tests("SessionBusTests", ["SessionBus", "AudioPolicy", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
+        tests("SordinoDaemonTests", ["SordinoDaemon", "AudioPolicy", "EventLoop", "HeadlessAudio", "SystemEventLoop", "DaemonTestSupport"]),
         tests("PipeWireServerTests", ["PipeWireServer", "AudioPolicy", "EventLoop", "SystemEventLoop"]),
 
         .target(name: "CSupervisor", cSettings: [.treatAllWarnings(as: .error)]),

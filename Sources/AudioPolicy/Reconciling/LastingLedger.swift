@@ -1,0 +1,11 @@
+/// What of a ledger's text has to be undone even after a restart of the machine: values that a server stored, with what
+/// tells them from a user's. Empty where nothing is.
+public func lastingPart(ofLedger text: String) -> String {
+    guard !Ledger(reading: text).stored.isEmpty else { return "" }
+    return text.split(separator: "\n").filter { line in
+        switch LedgerRecord(line: line) {
+        case .server, .stored, .storedDone, .baseline, .volume: true
+        case .mute, .soft, .pause, .done, .unloaded, .loaded, nil: false
+        }
+    }.map { $0 + "\n" }.joined()
+}
