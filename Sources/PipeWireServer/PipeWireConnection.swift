@@ -6,7 +6,7 @@ import SystemEventLoop
 /// What a connection tells its owner. All but `connectionIsReady` comes from within libpipewire: nothing of the
 /// connection may be closed there.
 protocol PipeWireConnectionDelegate: AnyObject {
-    func coreInfo(version: String)
+    func coreInfo(version: String, cookie: UInt32)
     func coreDone(sequence: Int32)
     func coreError(id: UInt32, sequence: Int32, code: Int32, message: String)
     func globalAdded(id: UInt32, type: UnsafePointer<CChar>, properties: UnsafePointer<spa_dict>?)
@@ -125,8 +125,8 @@ final class PipeWireConnection {
     }
 
     fileprivate func info(_ info: UnsafePointer<pw_core_info>?) {
-        guard let version = info?.pointee.version else { return }
-        delegate.coreInfo(version: String(cString: version))
+        guard let info, let version = info.pointee.version else { return }
+        delegate.coreInfo(version: String(cString: version), cookie: info.pointee.cookie)
     }
 
     fileprivate func done(_ id: UInt32, _ sequence: Int32) {

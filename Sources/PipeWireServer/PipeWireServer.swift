@@ -25,6 +25,8 @@ public final class PipeWireServer: SoundServer {
     private let remote: String?
     private var state = State.idle
     private var version = ""
+    /// The server's cookie: another one after each start of it.
+    private var cookie: UInt32 = 0
     private(set) var connection: PipeWireConnection?
     private(set) var mirror: RegistryMirror?
     private var failure: ServerFailure?
@@ -150,7 +152,7 @@ public final class PipeWireServer: SoundServer {
         for change in mirror.takeChanges() { graph.apply(change) }
         mirror.isListing = false
         state = .connected
-        onEvent?(.connected(ServerInfo(kind: .pipewire, version: version), graph))
+        onEvent?(.connected(ServerInfo(kind: .pipewire, version: version, instance: String(cookie)), graph))
     }
 
     private func loseConnection() {
@@ -187,7 +189,10 @@ extension PipeWireServer: PipeWireConnectionDelegate {
         withExtendedLifetime(self) { runTurns() }
     }
 
-    func coreInfo(version: String) { self.version = version }
+    func coreInfo(version: String, cookie: UInt32) {
+        self.version = version
+        self.cookie = cookie
+    }
 
     func coreDone(sequence: Int32) {
         if case .listing(let expected, let isLast) = state {

@@ -113,24 +113,29 @@ public final class SoundServerDriver: AudioSessionDriver {
         ledger.begin(info.kind, instance: info.instance, keepingStreams: isSameRun)
         reconciler = Reconciler(server: info, settings: settings, ledger: ledger)
         self.graph = ServerGraph()
+        takenOver.removeAll()
+        // The keys first: a stream that has begun since may have begun at a level of ours.
+        reconciler?.adoptKeys(left.stored, now: loop.now)
         changed(Self.changes(of: graph))
-        adopt(left.streams, left.stored)
+        for key in left.stored.keys { reconciler?.observeStored(key, graph.restoreEntries[key], now: loop.now) }
+        adopt(left.streams)
         announce(.init(time: loop.wallClock, event: .serverConnected, server: serverStatus))
         if !isFirst { onEvent?(.interruptionEnded(shouldResume: true)) }
     }
 
-    /// Heals what an earlier run left: its streams go on from their true baselines, and its store entries are put right.
-    private func adopt(_ streams: [StreamID: Ledger.StreamEntry], _ stored: [String: Ledger.StoredEntry]) {
-        for (key, entry) in stored { reconciler?.adoptStored(key, entry, now: loop.now, graph: graph) }
+    /// Takes up the streams that an earlier run left changed: they go on from their true baselines.
+    private func adopt(_ streams: [StreamID: Ledger.StreamEntry]) {
         for (id, entry) in streams {
             if let stream = graph.streams[id] {
-                reconciler?.adopt(stream, entry, now: loop.now)
+                // What we silenced was playing before whoever it gave way to.
+                if reconciler?.adopt(stream, entry, now: loop.now) == true {
+                    records[id] = StreamRecord(playingSince: 0)
+                }
                 dirtyStreams.insert(id)
             } else {
                 reconciler?.ledger.append(.done(id))
             }
         }
-        reconciler?.closeStoredEntries(in: graph)
     }
 
     private static func changes(of graph: ServerGraph) -> [GraphChange] {
@@ -173,14 +178,16 @@ public final class SoundServerDriver: AudioSessionDriver {
 
     private func changed(_ changes: [GraphChange]) {
         var before: [(stream: ServerStream, old: ServerStream?)] = []
-        var flatDevices: Set<DeviceID> = []
+        var flatChanges: [DeviceID: Double] = [:]
         for change in changes {
             switch change {
             case .stream(let stream): before.append((stream, graph.streams[stream.id]))
             case .streamRemoved(let id): forget(id)
             case .device(let device):
-                if let old = graph.devices[device.id], device.isFlat, old.volume != device.volume {
-                    flatDevices.insert(device.id)
+                if device.isFlat, let old = graph.devices[device.id]?.volume.max(), let new = device.volume.max(),
+                    old != new, old > 0
+                {
+                    flatChanges[device.id] = new / old
                 }
                 if topology.setDevice(device) { everythingIsDirty = true }
             case .deviceRemoved(let id): if topology.removeDevice(id) { everythingIsDirty = true }
@@ -191,9 +198,11 @@ public final class SoundServerDriver: AudioSessionDriver {
             graph.apply(change)
         }
         guard let kind = info?.kind else { return }
-        dirtyStreams.formUnion(classifier.update(changes, graph: graph, kind: kind))
-        reconciler?.deviceVolumesChanged = flatDevices
+        let classified = classifier.update(changes, graph: graph, kind: kind)
+        dirtyStreams.formUnion(classified)
+        reconciler?.flatChanges = flatChanges
         for (stream, old) in before { observe(stream, before: old) }
+        for id in classified { if let stream = graph.streams[id] { place(stream) } }
         for change in changes {
             switch change {
             case .restoreEntry(let entry): reconciler?.observeStored(entry.key, entry, now: loop.now)
@@ -208,6 +217,10 @@ public final class SoundServerDriver: AudioSessionDriver {
         dirtyStreams.insert(stream.id)
         if let old, old.device != stream.device { movedStreams.insert(stream.id) }
         reconciler?.observe(stream, before: old, in: graph, now: loop.now)
+        place(stream)
+    }
+
+    private func place(_ stream: ServerStream) {
         let isPlumbing = classifier[stream.id]?.isPlumbing ?? false
         if topology.setStream(stream, isPlumbing: isPlumbing) { everythingIsDirty = true }
     }
@@ -307,6 +320,7 @@ public final class SoundServerDriver: AudioSessionDriver {
             planner = SessionPlanner(settings: settings)
             for holder in holders.values { _ = planner.setHolder(holder) }
             reconciler?.timing = settings.timing
+            reconciler?.healsRestoreEntries = settings.restoreEntries == .heal
             classifier = StreamClassifier(settings: settings, processes: processes)
             observed.setSettings(settings)
             guard let kind = info?.kind else { return }
@@ -415,15 +429,21 @@ public final class SoundServerDriver: AudioSessionDriver {
         if everythingIsDirty { dirtyStreams.formUnion(graph.streams.keys) }
         everythingIsDirty = false
         let isEnding = onRestored != nil
-        for id in dirtyStreams.sorted() { replan(id, abrupt: isEnding || movedStreams.contains(id)) }
+        var plans: [StreamID: StreamPlan] = [:]
+        for id in dirtyStreams { plans[id] = plan(id) }
+        for id in reconciler?.decideCorks() ?? [] where plans[id] == nil { plans[id] = plan(id) }
+        for id in plans.keys.sorted() {
+            guard let plan = plans[id] else { continue }
+            carryOut(plan, on: id, abrupt: isEnding || movedStreams.contains(id))
+        }
         dirtyStreams.removeAll(keepingCapacity: true)
         movedStreams.removeAll(keepingCapacity: true)
         reconciler?.advance(to: loop.now, in: graph)
     }
 
-    private func replan(_ id: StreamID, abrupt: Bool) {
-        guard let stream = graph.streams[id], let classification = classifier[id], var record = records[id] else {
-            return
+    private func plan(_ id: StreamID) -> StreamPlan? {
+        guard let stream = graph.streams[id], let classification = classifier[id], let record = records[id] else {
+            return nil
         }
         let destination = id.direction == .output ? graph.destination(of: stream) : stream.device
         let outputs = destination.map { topology.outputs(of: $0) } ?? []
@@ -431,9 +451,14 @@ public final class SoundServerDriver: AudioSessionDriver {
             stream: stream, classification: classification, playingSince: record.playingSince, outputs: outputs,
             isHeardByMicrophones: outputs.contains { graph.devices[$0].map(DeviceType.init)?.isLoudspeaker ?? false })
         let plan = isEnabled ? planner.plan(for: planned) : .untouched
+        reconciler?.preparePause(stream, plan: plan, isNew: !record.hasBegun)
+        return plan
+    }
+
+    private func carryOut(_ plan: StreamPlan, on id: StreamID, abrupt: Bool) {
+        guard let stream = graph.streams[id], var record = records[id] else { return }
         let wasOverridden = reconciler?.isOverridden(id) ?? false
-        reconciler?.reconcile(
-            stream, plan: plan, abrupt: abrupt || !record.hasBegun, in: graph, now: loop.now)
+        reconciler?.reconcile(stream, plan: plan, abrupt: abrupt || !record.hasBegun, now: loop.now)
         let isDifferent = plan.effect != record.plan.effect
         record.hasBegun = record.hasBegun || !stream.volume.isEmpty
         record.plan = plan
@@ -465,7 +490,7 @@ public final class SoundServerDriver: AudioSessionDriver {
                 meters = observed.metered
                 server?.setMeters(meters)
             }
-            if onRestored != nil, reconciler.treatments.isEmpty {
+            if onRestored != nil, reconciler.isDone {
                 let done = onRestored
                 onRestored = nil
                 done?()

@@ -103,6 +103,7 @@ struct ObservedClaims {
         if let old, old.key != member?.key {
             watched[old.key]?.streams.remove(id)
             watched[old.key]?.active.remove(id)
+            metered.remove(id)
             review(old.key, now: now)
         }
         guard let member else { return }

@@ -82,6 +82,7 @@ struct SessionPlanner {
 
     private func effect(of holder: EffectHolder, on victim: PlannedStream, kind: AudioSessionClientKind) -> Effect {
         guard holder.ownerKey != victim.classification.owner.key, victim.classification.claim != holder.id,
+            !victim.classification.ownersClaims.contains(holder.id),
             !victim.classification.actions.exemptFrom.contains(holder.kind)
         else { return .none }
         if victim.stream.id.direction == .input { return refusal(by: holder, of: victim) }

@@ -16,8 +16,13 @@ struct Ledger {
     /// A stored value that our writes make the server overwrite.
     struct StoredEntry: Equatable {
         var entry: RestoreEntry?
+        /// What we have made streams of the key have.
         var written: [[Double]] = []
+        var mutes: Set<Bool> = []
     }
+
+    /// So many written values are told apart from a user's; a stream is given its target often, and its steps seldom.
+    private static let memory = 256
 
     private(set) var server: (kind: ServerKind, instance: String)?
     private(set) var streams: [StreamID: StreamEntry] = [:]
@@ -34,9 +39,10 @@ struct Ledger {
 
     /// What an earlier run left.
     init(reading text: String) {
-        for line in text.split(separator: "\n") {
-            guard let record = LedgerRecord(line: line) else { continue }
-            keep(record)
+        // What follows the last newline is half a line, and half a number is another number.
+        guard let end = text.utf8.lastIndex(of: 0x0A) else { return }
+        for line in text.utf8[..<end].split(separator: 0x0A) {
+            if let record = LedgerRecord(line: Substring(line)) { keep(record) }
         }
     }
 
@@ -64,7 +70,11 @@ struct Ledger {
 
     /// Starts over with what is still to be undone, for a server whose run is another.
     mutating func begin(_ kind: ServerKind, instance: String, keepingStreams: Bool) {
-        if !keepingStreams { streams.removeAll() }
+        if !keepingStreams {
+            streams.removeAll()
+            // Another run has loaded what its own configuration says.
+            unloaded.removeAll()
+        }
         server = (kind, instance)
         mustRewrite = true
     }
@@ -72,27 +82,53 @@ struct Ledger {
     private mutating func keep(_ record: LedgerRecord) {
         switch record {
         case .server(let kind, let instance):
-            if server?.instance != instance { streams.removeAll() }
+            if server?.instance != instance {
+                streams.removeAll()
+                unloaded.removeAll()
+            }
             server = (kind, instance)
         case .baseline(let id, let volume, let isMuted, let key):
             streams[id] = StreamEntry(volume: volume, isMuted: isMuted, restoreKey: key)
         case .volume(let id, let volume):
-            streams[id]?.written.append(volume)
-            if let key = streams[id]?.restoreKey { stored[key]?.written.append(volume) }
-        case .mute(let id, let isMuted): streams[id]?.mutedByUs = isMuted
+            if var entry = streams[id] {
+                Self.note(volume, in: &entry.written)
+                streams[id] = entry
+            }
+            if let key = streams[id]?.restoreKey { keepWritten(key, volume) }
+        case .mute(let id, let isMuted):
+            streams[id]?.mutedByUs = isMuted
+            if let key = streams[id]?.restoreKey { stored[key]?.mutes.insert(isMuted) }
         case .soft(let id): streams[id]?.hasSoftGain = true
         case .pause(let id): streams[id]?.isPaused = true
         case .done(let id): streams[id] = nil
-        case .stored(let key, let entry): stored[key] = StoredEntry(entry: entry)
+        case .stored(let key, let entry): stored[key, default: StoredEntry()].entry = entry
+        case .storedVolume(let key, let volume): keepWritten(key, volume)
+        case .storedMute(let key, let isMuted): stored[key]?.mutes.insert(isMuted)
         case .storedDone(let key): stored[key] = nil
         case .unloaded(let policy): unloaded.append(policy)
         case .loaded(let name): unloaded.removeAll { $0.name == name }
         }
     }
 
+    private mutating func keepWritten(_ key: String, _ volume: [Double]) {
+        guard var entry = stored[key] else { return }
+        Self.note(volume, in: &entry.written)
+        stored[key] = entry
+    }
+
+    private static func note(_ volume: [Double], in written: inout [[Double]]) {
+        if let index = written.firstIndex(of: volume) { written.remove(at: index) }
+        written.append(volume)
+        if written.count > memory { written.removeFirst() }
+    }
+
     private func snapshot() -> String {
         var text = server.map { LedgerRecord.server($0.kind, instance: $0.instance).line } ?? ""
-        for (key, value) in stored { text += LedgerRecord.stored(key: key, entry: value.entry).line }
+        for (key, value) in stored {
+            text += LedgerRecord.stored(key: key, entry: value.entry).line
+            for volume in value.written { text += LedgerRecord.storedVolume(key: key, volume).line }
+            for isMuted in value.mutes { text += LedgerRecord.storedMute(key: key, isMuted).line }
+        }
         for (id, entry) in streams {
             text += LedgerRecord.baseline(
                 id, volume: entry.volume, isMuted: entry.isMuted, restoreKey: entry.restoreKey

@@ -15,6 +15,9 @@ enum LedgerRecord: Equatable, Sendable {
     case done(StreamID)
     /// What the server stored under a key before our first change; `entry` is `nil` where it stored nothing.
     case stored(key: String, entry: RestoreEntry?)
+    /// What we have made a stream of the key have, whose own lines are gone.
+    case storedVolume(key: String, [Double])
+    case storedMute(key: String, Bool)
     /// The store is as it should be.
     case storedDone(key: String)
     case unloaded(ForeignPolicy)
@@ -33,6 +36,8 @@ enum LedgerRecord: Equatable, Sendable {
         case .stored(let key, .none): "S \(encode(key))\n"
         case .stored(let key, .some(let entry)):
             "S \(encode(key)) \(entry.isMuted ? 1 : 0) \(text(entry.volume)) \(encode(entry.channelMap)) \(entry.device.map(encode) ?? "-")\n"
+        case .storedVolume(let key, let volume): "V \(encode(key)) \(text(volume))\n"
+        case .storedMute(let key, let isMuted): "N \(encode(key)) \(isMuted ? 1 : 0)\n"
         case .storedDone(let key): "F \(encode(key))\n"
         case .unloaded(let policy): "U \(encode(policy.name)) \(encode(policy.arguments))\n"
         case .loaded(let name): "L \(encode(name))\n"
@@ -51,11 +56,13 @@ enum LedgerRecord: Equatable, Sendable {
         case ("I", 3): return ServerKind(rawValue: words[1]).map { .server($0, instance: decode(words[2])) }
         case ("S", 2): return .stored(key: decode(words[1]), entry: nil)
         case ("S", 6):
-            guard let volume = volumes(words[3]) else { return nil }
+            guard let volume = volumes(words[3]), let isMuted = flag(words[2]) else { return nil }
             let entry = RestoreEntry(
-                key: decode(words[1]), volume: volume, channelMap: decode(words[4]), isMuted: words[2] == "1",
+                key: decode(words[1]), volume: volume, channelMap: decode(words[4]), isMuted: isMuted,
                 device: words[5] == "-" ? nil : decode(words[5]))
             return .stored(key: entry.key, entry: entry)
+        case ("V", 3): return volumes(words[2]).map { .storedVolume(key: decode(words[1]), $0) }
+        case ("N", 3): return flag(words[2]).map { .storedMute(key: decode(words[1]), $0) }
         case ("F", 2): return .storedDone(key: decode(words[1]))
         case ("U", 3): return .unloaded(ForeignPolicy(name: decode(words[1]), arguments: decode(words[2])))
         case ("L", 2): return .loaded(name: decode(words[1]))
@@ -70,11 +77,11 @@ enum LedgerRecord: Equatable, Sendable {
         let id = StreamID(direction, serial)
         switch (words[0], words.count) {
         case ("B", 6):
-            guard let volume = volumes(words[4]) else { return nil }
+            guard let volume = volumes(words[4]), let isMuted = flag(words[3]) else { return nil }
             return .baseline(
-                id, volume: volume, isMuted: words[3] == "1", restoreKey: words[5] == "-" ? nil : decode(words[5]))
+                id, volume: volume, isMuted: isMuted, restoreKey: words[5] == "-" ? nil : decode(words[5]))
         case ("W", 4): return volumes(words[3]).map { .volume(id, $0) }
-        case ("M", 4): return .mute(id, words[3] == "1")
+        case ("M", 4): return flag(words[3]).map { .mute(id, $0) }
         case ("G", 3): return .soft(id)
         case ("P", 3): return .pause(id)
         case ("D", 3): return .done(id)
@@ -83,10 +90,16 @@ enum LedgerRecord: Equatable, Sendable {
     }
 
     private static func volumes(_ text: String) -> [Double]? {
-        let parts = text.split(separator: ",").map { Double($0) }
+        let parts = text.split(separator: ",", omittingEmptySubsequences: !text.contains(",")).map { Double($0) }
         let values = parts.compactMap { $0 }
-        return values.count == parts.count && values.allSatisfy { $0.isFinite && $0 >= 0 } ? values : nil
+        let isPlausible = values.count <= 64 && values.allSatisfy { $0 >= 0 && $0 <= Self.loudest }
+        return values.count == parts.count && isPlausible ? values : nil
     }
+
+    /// 60 dB above what any mixer calls full: more is garbage, and not to be sent to anybody's ears.
+    private static let loudest = 1000.0
+
+    private static func flag(_ text: String) -> Bool? { ["0": false, "1": true][text] }
 }
 
 private func text(_ id: StreamID) -> String { "\(id.direction.rawValue) \(id.serial)" }

@@ -1,5 +1,5 @@
 import EventLoop
-import Glibc
+import func Glibc.pow
 
 /// One fade of one stream: from the level it has, in equal steps of decibels, 20 ms apart.
 struct Ramp: Equatable {
@@ -10,20 +10,19 @@ struct Ramp: Equatable {
     private let start: LoopInstant
     private let steps: Int
 
-    /// `nil` where there is nothing to fade. Factors of amplitude, above 0.
-    init?(from: Double, to target: Double, over duration: Duration, now: LoopInstant) {
-        let steps = Int((duration.nanoseconds + Self.step.nanoseconds - 1) / Self.step.nanoseconds)
-        guard steps > 1, from != target else { return nil }
+    /// Factors of amplitude, above 0. The first step is taken at `start`, the last is exactly the target.
+    init(from: Double, to target: Double, over duration: Duration, start: LoopInstant) {
         self.target = target
         self.from = from
-        self.steps = steps
-        start = now
+        self.start = start
+        steps = max(1, Int((duration.nanoseconds + Self.step.nanoseconds - 1) / Self.step.nanoseconds))
     }
 
-    /// The factor at this moment; the first step is taken at once, the last is exactly the target.
-    func factor(at now: LoopInstant) -> Double {
+    /// `nil` before it starts.
+    func factor(at now: LoopInstant) -> Double? {
+        guard now >= start else { return nil }
         let step = Int((now - start).nanoseconds / Self.step.nanoseconds) + 1
-        guard step < steps else { return target }
+        guard step < steps, from != target else { return target }
         return from * pow(target / from, Double(step) / Double(steps))
     }
 
@@ -31,6 +30,7 @@ struct Ramp: Equatable {
 
     /// When the next step is due.
     func nextStep(after now: LoopInstant) -> LoopInstant {
+        guard now >= start else { return start }
         let passed = (now - start).nanoseconds / Self.step.nanoseconds
         return start + Self.step * Int(passed + 1)
     }

@@ -9,7 +9,7 @@ struct Treatment {
         /// PipeWire: its node was told to pause.
         case pauseCommand
         /// PulseAudio: a cork request to its role.
-        case corkedRole(String)
+        case corkRequest
     }
 
     let restoreKey: String?
@@ -17,50 +17,52 @@ struct Treatment {
     var baseline: [Double]
     var baselineMuted: Bool
 
-    /// The factor of our last write.
-    var factor = 1.0
+    /// The factor of our last write; `nil`: it is at a level that is none of the plan's, as an earlier run left it.
+    var factor: Double? = 1
     var ramp: Ramp?
+    /// When its level was last written.
+    var lastWrite: LoopInstant?
     var silencing: Silencing?
-    /// Sent, by batch, oldest first; the first is what was there as of the last read.
-    var volumes: [(batch: UInt64, value: [Double])]
-    var mutes: [(batch: UInt64, value: Bool)]
-    /// PipeWire: soft gains that no event has confirmed yet; `nil` for a cleared one.
-    var softGains: [SoftGain?] = []
-    /// Soft gains sent since an event last confirmed one: a stream that ignores them is given up.
-    var unconfirmed = 0
+    var volumes: WriteHistory<[Double]>
+    var mutes: WriteHistory<Bool>
+    var softGains: WriteHistory<SoftGain?>
+    /// PipeWire: soft gains in a row that the stream did not take.
+    var refusals = 0
+    var lastSoftGain: SoftGain?
+    /// PulseAudio: what a cork request has come to.
+    var cork = CorkProgress()
     /// The claims with an effect on the stream, as of its last plan.
     var holders: Set<ClaimID> = []
     /// The holders at the moment when somebody else undid the effect; empty: nobody did.
     var overriddenHolders: Set<ClaimID> = []
-    /// A stream that stopped playing by itself while paused by us is not started again.
+    /// PipeWire: a stream that stopped playing by itself while paused by us is not started again.
     var hasStoppedItself = false
 
     init(of stream: ServerStream) {
         restoreKey = stream.restoreKey
         baseline = stream.volume
         baselineMuted = stream.isMuted
-        volumes = [(0, stream.volume)]
-        mutes = [(0, stream.isMuted)]
+        volumes = WriteHistory(stream.volume)
+        mutes = WriteHistory(stream.isMuted)
+        softGains = WriteHistory(stream.softGain)
     }
 
     var isOverridden: Bool { !overriddenHolders.isEmpty }
     /// Whether nothing of ours is in force.
     var isAtRest: Bool { factor == 1 && ramp == nil && silencing == nil }
 
-    /// What a read that includes this batch must show if nobody else wrote.
-    mutating func expectedVolume(including batch: UInt64) -> [Double] {
-        while volumes.count > 1, volumes[1].batch <= batch { volumes.removeFirst() }
-        return volumes[0].value
-    }
-
-    mutating func expectedMute(including batch: UInt64) -> Bool {
-        while mutes.count > 1, mutes[1].batch <= batch { mutes.removeFirst() }
-        return mutes[0].value
-    }
-
-    /// Whether a read has shown the last of our writes.
-    var isConfirmed: Bool { volumes.count == 1 && mutes.count == 1 && softGains.isEmpty }
-
     /// The baseline's share that is wanted at a factor.
     func scaled(_ factor: Double) -> [Double] { factor == 1 ? baseline : baseline.map { $0 * factor } }
+}
+
+/// PulseAudio: the server's module mutes a stream and asks its program to cork it, some time after the trigger was asked
+/// for, and takes both back when the trigger goes.
+struct CorkProgress {
+    /// Whether a read has shown the module's mute, and the program's answer.
+    var hasMuted = false
+    var hasCorked = false
+    /// The batch that took the trigger away: before it a read's mute says nothing.
+    var released: UInt64?
+    /// It was playing before and has not been seen playing again.
+    var awaitsUncork = false
 }
