@@ -1,11 +1,13 @@
 public import AudioPolicy
 import CPipeWire
 import EventLoop
+import SystemEventLoop
 
 extension PipeWireServer {
     @discardableResult
     public func perform(_ operations: [ServerOperation]) -> UInt64 {
         let batch = outbox.nextBatch()
+        if resumption != nil { resumption?.operations += operations }
         guard isConnected, let connection else { return batch }
         for operation in operations {
             do throws(ServerFailure) {
@@ -14,8 +16,13 @@ extension PipeWireServer {
                 report(.failed(operation, error))
             }
         }
-        outbox.expects(answer: connection.sync(), batch: batch, streams: operations.compactMap { $0.stream })
+        expectAnswer(connection, batch, operations.compactMap { $0.stream })
         return batch
+    }
+
+    private func expectAnswer(_ connection: PipeWireConnection, _ batch: UInt64, _ streams: [StreamID]) {
+        outbox.expects(answer: connection.sync(), batch: batch, streams: streams, now: loop.now)
+        watchForAnswers()
     }
 
     private func perform(_ operation: ServerOperation, batch: UInt64) throws(ServerFailure) {
@@ -24,6 +31,9 @@ extension PipeWireServer {
         }
         guard let mirror, let node = mirror.stream(id) else { throw ServerFailure(.noEntity, "stream \(id) is gone") }
         if node.proxy == nil { mirror.bindNew() }
+        if operation.needsProgram, mirror.isSilent(node) {
+            throw ServerFailure(.other, "the stream's program does not answer")
+        }
         switch operation {
         case .setSoftGain(_, let gain): try setSoftGain(node, gain, operation, batch)
         case .clearSoftGain: try clearSoftGain(node, operation, batch)
@@ -73,7 +83,7 @@ extension PipeWireServer {
         } catch {
             report(.failed(operation, error))
         }
-        outbox.expects(answer: connection.sync(), batch: batch, streams: [operation.stream].compactMap { $0 })
+        expectAnswer(connection, batch, [operation.stream].compactMap { $0 })
     }
 
     /// The mute alone gives the stream back to its user and, unlike the volumes, overwrites nothing that he may be
@@ -142,6 +152,14 @@ extension ServerOperation {
             .resume(let id), .move(let id, _), .setHiddenGain(let id, _):
             id
         case .setCorkedRoles, .writeRestoreEntry, .deleteRestoreEntry, .unloadPolicy, .loadPolicy: nil
+        }
+    }
+
+    /// Whether the server waits for the stream's program to carry it out.
+    var needsProgram: Bool {
+        switch self {
+        case .setSoftGain, .clearSoftGain, .setHiddenGain: true
+        default: false
         }
     }
 

@@ -37,6 +37,9 @@ public final class PipeWireServer: SoundServer {
     /// Reported after the changes that were found in the same turn.
     private var outgoing: [SoundServerEvent] = []
     private var isReportDue = false
+    var isWatchingAnswers = false
+    /// What is taken up again when a connection that was blocked has been replaced.
+    var resumption: Resumption?
     private var isTurning = false
 
     /// `remote`: the socket's name below the runtime directory, or its absolute path; `nil`: as the environment has it
@@ -49,7 +52,10 @@ public final class PipeWireServer: SoundServer {
     deinit { tearDown() }
 
     public func start() {
-        guard case .idle = state else { return }
+        if case .idle = state { connect() }
+    }
+
+    private func connect() {
         do {
             let connection = try PipeWireConnection(remote: remote, delegate: self)
             self.connection = connection
@@ -79,6 +85,14 @@ public final class PipeWireServer: SoundServer {
         mirror = nil
         connection?.close()
         connection = nil
+    }
+
+    /// Replaces the connection by a new one, which will report the differences.
+    func reconnect(_ resumption: Resumption) {
+        self.resumption = resumption
+        doomedMeters = []
+        tearDown()
+        connect()
     }
 
     private func services(of connection: PipeWireConnection) -> RegistryMirror.Services {
@@ -148,10 +162,14 @@ public final class PipeWireServer: SoundServer {
 
     private func reportConnection() {
         guard let mirror else { return }
+        let resumption = self.resumption
+        self.resumption = nil
+        if let resumption { prepare(mirror, for: resumption) }
         var graph = ServerGraph()
         for change in mirror.takeChanges() { graph.apply(change) }
         mirror.isListing = false
         state = .connected
+        if let resumption { return resume(resumption, with: graph) }
         onEvent?(.connected(ServerInfo(kind: .pipewire, version: version, instance: String(cookie)), graph))
     }
 
