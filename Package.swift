@@ -39,8 +39,15 @@ let package = Package(
         library("SystemEventLoop", ["EventLoop", "CSystemd"]),
         library("PipeWireServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPipeWire"]),
         library("SessionBus", ["AudioPolicy", "SystemEventLoop", "CSystemd"]),
-        library("SordinoDaemon", ["AudioPolicy", "EventLoop", "SystemEventLoop", "SessionBus", "CSystemd"]),
-        library("SordinoCommand", ["AudioPolicy", "SessionBus", "SordinoDaemon"]),
+        library(
+            "SordinoDaemon",
+            [
+                "AudioPolicy", "AudioPolicyConfiguration", "EventLoop", "LinuxProcesses", "PipeWireServer",
+                "PulseAudioServer", "SessionBus", "SystemEventLoop", "CSystemd",
+            ]),
+        library(
+            "SordinoCommand",
+            ["AudioPolicy", "AudioPolicyConfiguration", "HeadlessAudio", "SessionBus", "SordinoDaemon"]),
         .executableTarget(name: "sordino", dependencies: ["SordinoCommand"], swiftSettings: settings),
 
         .target(
