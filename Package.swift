@@ -64,7 +64,9 @@ let package = Package(
             name: "sordino-testplayer", path: "Sources/TestPlayer", cSettings: [.treatAllWarnings(as: .error)],
             linkerSettings: [.linkedLibrary("pulse"), .linkedLibrary("m")]),
         library("SoundRig", ["HeadlessAudio"]),
+        library("SordinoDemo", ["HeadlessAudio", "SoundRig", "AudioPolicy", "SessionBus"]),
         tests("SoundRigTests", ["SoundRig", "HeadlessAudio"]),
+        tests("SordinoDemoTests", ["SordinoDemo"]),
         .executableTarget(
             name: "headless-probe", dependencies: ["HeadlessAudio"], path: "Sources/HeadlessProbe",
             swiftSettings: settings),

@@ -7,8 +7,8 @@ import Synchronization
 public func withServer<Result>(
     _ options: HeadlessOptions, _ body: (HeadlessServer) async throws -> Result
 ) async throws -> Result {
-    await slots.take()
-    defer { slots.give() }
+    let slot = await ServerSlot.take()
+    defer { withExtendedLifetime(slot) {} }
     let server = try await onThread { try HeadlessServer.start(options) }
     defer { server.stop() }
     return try await body(server)
@@ -19,6 +19,19 @@ public func withServer<Result>(
     _ kind: HeadlessServerKind, _ body: (HeadlessServer) async throws -> Result
 ) async throws -> Result {
     try await withServer(HeadlessOptions(server: kind), body)
+}
+
+/// A place for one private server among those that the machine bears at a time; given back when it is dropped.
+public final class ServerSlot: Sendable {
+    private init() {}
+
+    /// Waits for a free place without holding a thread.
+    public static func take() async -> ServerSlot {
+        await slots.take()
+        return ServerSlot()
+    }
+
+    deinit { slots.give() }
 }
 
 /// Four, or two for each processor.

@@ -184,14 +184,20 @@ public final class ToneMeter: Sendable {
         return start..<start + count
     }
 
-    /// Whether a tone stays within `tolerance` dB of a level for `duration`. One block in ten may be off: on a machine
-    /// that is busy a player misses its turn now and then, which is a gap of a cycle and no change of level.
-    public func stays(
-        _ frequency: Double, at level: Double, within tolerance: Double = 0.5, channel: Int = 0, for duration: Duration
-    ) async throws -> Bool {
-        let blocks = try await record(duration)
-        let off = levels(of: frequency, channel: channel, blocks: blocks).count { abs($0 - level) > tolerance }
-        return off * 10 <= blocks.count
+    /// Throws if a tone leaves a level, within `tolerance` dB, for 100 ms or more of the next `duration`. Shorter gaps
+    /// are no change of level: on a busy machine a player misses its turn now and then.
+    public func holds(
+        _ frequency: Double, at level: Double, within tolerance: Double = 0.5, channel: Int = 0,
+        for duration: Duration = .milliseconds(500)
+    ) async throws {
+        let levels = levels(of: frequency, channel: channel, blocks: try await record(duration))
+        var off = 0
+        for value in levels {
+            off = abs(value - level) > tolerance ? off + 1 : 0
+            if off == 10 {
+                throw SoundRigError("\(frequency) Hz on \(sink) did not hold \(level) dB; it went \(levels)")
+            }
+        }
     }
 }
 

@@ -39,7 +39,8 @@ import Testing
             try await meter.waitForSilence(1800)
             try await player.perform(.uncork, "tone")
             try await meter.waitFor(1800, at: -40, within: 0.1)
-            #expect(try await meter.stays(1800, at: -40, within: 0.1, for: .milliseconds(300)))
+            try await meter.holds(1800, at: -40, within: 0.1)
+            await #expect(throws: SoundRigError.self) { try await meter.holds(1800, at: -39) }
             player.kill()
             try await meter.waitForSilence(1800)
         }
