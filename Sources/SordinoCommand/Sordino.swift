@@ -14,7 +14,7 @@ public enum Sordino {
         do throws(CommandFailure) {
             return try perform(parse(arguments), context)
         } catch {
-            context.err("sordino: \(error.message)\n")
+            for line in error.message.split(separator: "\n") { context.err("sordino: \(line)\n") }
             return error.code
         }
     }

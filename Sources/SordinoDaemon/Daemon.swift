@@ -34,10 +34,11 @@ public final class Daemon {
     /// Runs until a signal ends it. Returns the exit code; throws with what keeps it from running at all.
     public static func run(_ options: Options, environment: [String: String]) throws(CommandFailure) -> Int32 {
         let log = DaemonLog(environment: environment)
-        let paths = try SessionPaths(environment: environment)
         // The configuration first: a bad one must not end the daemon that is to be replaced.
-        let settings = try options.settings.load { log(.warning, $0) }
+        let (settings, warnings) = try options.settings.load()
+        let paths = try SessionPaths(environment: environment)
         let lock = try options.replace ? SessionLock.replacing(paths) : SessionLock(paths)
+        for warning in warnings { log(.warning, warning) }
         let store = try FileLedgerStore(paths)
         store.onFailure = { log(.error, $0) }
         let daemon: Daemon
@@ -76,7 +77,8 @@ public final class Daemon {
         ServiceManager.reloading()
         defer { ServiceManager.ready() }
         do throws(CommandFailure) {
-            let settings = try source.load { log(.warning, $0) }
+            let (settings, warnings) = try source.load()
+            for warning in warnings { log(.warning, warning) }
             log(.notice, "the configuration was read again")
             return settings
         } catch {

@@ -1,5 +1,5 @@
 public import AudioPolicy
-import AudioPolicyConfiguration
+public import AudioPolicyConfiguration
 
 /// Where the daemon's settings come from.
 public struct SettingsSource: Sendable {
@@ -8,14 +8,25 @@ public struct SettingsSource: Sendable {
 
     public init(file: String? = nil) { self.file = file }
 
-    /// Reads it all; throws with one line for each error where it cannot be used, and passes warnings on.
-    public func load(warn: (String) -> Void = { _ in }) throws(CommandFailure) -> PolicySettings {
+    /// Reads it all; throws with one line for each error where it cannot be used.
+    public func load() throws(CommandFailure) -> (settings: PolicySettings, warnings: [String]) {
         let found = file.map { PolicyConfiguration.load(files: [$0]) } ?? PolicyConfiguration.load()
-        let errors = found.problems.filter { !$0.isWarning }
+        try found.refuse()
+        return (found.settings, found.warnings)
+    }
+}
+
+extension PolicyConfiguration {
+    /// Throws with one line for each error.
+    public func refuse() throws(CommandFailure) {
+        let errors = problems.filter { !$0.isWarning }
         guard errors.isEmpty else {
             throw CommandFailure(ExitCode.configuration, errors.map(\.description).joined(separator: "\n"))
         }
-        for problem in found.problems { warn(problem.description) }
-        return found.settings
+    }
+
+    /// A line for each doubt about the user's own files; nobody can mend those that are built in.
+    public var warnings: [String] {
+        problems.filter { $0.isWarning && files.contains($0.file) }.map(\.description)
     }
 }

@@ -13,24 +13,17 @@ enum ConfigurationCommands {
         let found =
             invocation.arguments.isEmpty
             ? PolicyConfiguration.load() : PolicyConfiguration.load(files: invocation.arguments)
-        for problem in found.problems where problem.isWarning { context.out("\(problem.description)\n") }
-        try refuse(found)
+        for warning in found.warnings { context.out("\(warning)\n") }
+        try found.refuse()
         let files = found.files.isEmpty ? "the built-in configuration" : listed(found.files)
         context.out("\(files): no errors\n")
     }
 
     static func show(_ context: Context) throws(CommandFailure) {
         let found = PolicyConfiguration.load()
-        try refuse(found)
+        try found.refuse()
         for file in found.files { context.out("# \(file)\n") }
-        context.out(ConfigurationPrinter.print(found.settings))
-    }
-
-    private static func refuse(_ found: PolicyConfiguration) throws(CommandFailure) {
-        let errors = found.problems.filter { !$0.isWarning }
-        guard errors.isEmpty else {
-            throw CommandFailure(ExitCode.configuration, errors.map(\.description).joined(separator: "\n"))
-        }
+        context.out(PolicyConfiguration.print(found.settings))
     }
 
     // MARK: ignore
@@ -59,7 +52,7 @@ enum ConfigurationCommands {
     // MARK: classify
 
     static func classify(_ invocation: Invocation, _ context: Context) throws(CommandFailure) {
-        let settings = try SettingsSource().load()
+        let settings = try SettingsSource().load().settings
         var streams: [ClassifiedStream] = []
         for file in invocation.arguments {
             do throws(StreamDump.FormatError) {

@@ -1,6 +1,7 @@
-import AudioPolicy
+import Glibc
 import HeadlessAudio
 import SordinoDaemon
+import SordinoDemo
 
 /// Private sound servers.
 enum HeadlessCommands {
@@ -20,8 +21,28 @@ enum HeadlessCommands {
         }
     }
 
+    /// The daemon that it shows is this program, as it is.
     static func demo(_ invocation: Invocation, _ context: Context) throws(CommandFailure) -> Int32 {
-        throw CommandFailure(ExitCode.software, "“demo” is not there yet")
+        let options = DemoOptions(
+            server: kind(invocation), svg: invocation.value("svg"), daemon: [try ownExecutable(), "run"],
+            isTerminal: isatty(STDOUT_FILENO) != 0)
+        let out = context.out
+        do {
+            return try runDemo(options, out) ? ExitCode.ok : ExitCode.software
+        } catch let error as HeadlessError {
+            throw CommandFailure(error)
+        } catch {
+            throw CommandFailure(ExitCode.unavailable, "\(error)")
+        }
+    }
+
+    private static func ownExecutable() throws(CommandFailure) -> String {
+        var path = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink("/proc/self/exe", &path, path.count)
+        guard count > 0, count < path.count else {
+            throw CommandFailure(ExitCode.software, "cannot find the program's own file")
+        }
+        return String(decoding: path[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     private static func kind(_ invocation: Invocation) -> HeadlessServerKind {
