@@ -1,5 +1,7 @@
 import AudioPolicy
 import CPulse
+import EventLoop
+import SystemEventLoop
 
 /// Cork requests, which only a module of the server can send: `module-role-cork` under a role of our own, set off by a
 /// silent record stream with that role. When we go, whatever way, the stream goes too and the server uncorks.
@@ -12,9 +14,12 @@ final class CorkTrigger {
     /// Whether this is the module as we load it.
     static func isOurs(_ arguments: String) -> Bool { arguments.contains("trigger_roles=\(role)") }
 
+    /// How long a player may take to follow a request.
+    private static let answerTime = Duration.milliseconds(200)
+
     private enum State {
         case idle
-        /// A request to load or unload it is under way; what comes next is decided at its reply.
+        /// A request to load or unload it is under way, or players are; what comes next is decided after that.
         case busy
         case loaded(module: UInt32, roles: Set<String>, stream: RecordStream?)
     }
@@ -50,6 +55,15 @@ final class CorkTrigger {
     func remove() {
         wanted = []
         step()
+    }
+
+    /// Takes away what an earlier connection left.
+    func clear(_ modules: [UInt32]) {
+        guard !modules.isEmpty else { return }
+        for module in modules {
+            context.acknowledged({ pa_context_unload_module($0, module, $1, $2) }, then: { _ in })
+        }
+        store.delete(Self.restoreKey) { _ in }
     }
 
     private func step() {
@@ -104,12 +118,24 @@ final class CorkTrigger {
         state = .loaded(module: module, roles: roles, stream: nil)
         guard context.isReady else { return }
         if wasReady {
-            open(module, roles)
+            pause { [weak self] in
+                self?.state = .loaded(module: module, roles: roles, stream: nil)
+                if roles == self?.wanted { self?.open(module, roles) }
+            }
         } else {
             wanted = []
             report(.setCorkedRoles(roles), failure)
+            step()
         }
-        step()
+    }
+
+    /// The module passes over streams that are still corked, so the players get the time to go on first.
+    private func pause(then body: @escaping () -> Void) {
+        state = .busy
+        context.mainloop.loop.schedule(after: Self.answerTime) { [weak self] in
+            body()
+            self?.step()
+        }
     }
 
     private func unload(_ module: UInt32, _ stream: RecordStream?) {
@@ -117,8 +143,12 @@ final class CorkTrigger {
         stream?.close()
         store.delete(Self.restoreKey) { _ in }
         context.acknowledged({ pa_context_unload_module($0, module, $1, $2) }, then: { [unowned self] _ in
-            state = .idle
-            step()
+            if stream?.isReady == true && !wanted.isEmpty {
+                pause { [weak self] in self?.state = .idle }
+            } else {
+                state = .idle
+                step()
+            }
         })
     }
 }

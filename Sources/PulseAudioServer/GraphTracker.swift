@@ -37,6 +37,8 @@ final class GraphTracker {
     private(set) var version = ""
     /// The server's cookie: another one after each start of it.
     private(set) var cookie: UInt32 = 0
+    /// Our own cork module, from an earlier connection that could not take it away.
+    private(set) var leftCorkModules: [UInt32] = []
 
     /// Devices report each start and end of playing; their queries wait this long, out of the way of streams.
     static let settlingTime = Duration.milliseconds(10)
@@ -275,7 +277,9 @@ final class GraphTracker {
             if name == "module-stream-restore" {
                 restoreModules.insert(index)
                 if isNew { onRestoreModule(true) }
-            } else if rolePolicies.contains(name), !CorkTrigger.isOurs(arguments) {
+            } else if CorkTrigger.isOurs(arguments) {
+                if !isNew { leftCorkModules.append(index) }
+            } else if rolePolicies.contains(name) {
                 policies[index] = ForeignPolicy(name: name, arguments: arguments, module: UInt64(index))
                 found = true
             }

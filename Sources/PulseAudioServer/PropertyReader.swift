@@ -31,10 +31,9 @@ struct PropertyReader {
         var bytes = bytes[...]
         if bytes.last == 0 { bytes = bytes.dropLast() }
         if bytes.count > longestValue {
-            bytes = bytes.prefix(longestValue)
-            // Not in the middle of a character: its first byte goes with the continuation bytes behind it.
-            while let last = bytes.last, last & 0xC0 == 0x80 { bytes = bytes.dropLast() }
-            if let last = bytes.last, last >= 0xC0 { bytes = bytes.dropLast() }
+            // Not in the middle of a character, which has three continuation bytes at most.
+            let end = (longestValue - 3...longestValue).last { bytes[$0] & 0xC0 != 0x80 }
+            bytes = bytes.prefix(end ?? longestValue)
         }
         return String(decoding: bytes, as: UTF8.self)
     }

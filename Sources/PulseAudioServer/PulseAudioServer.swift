@@ -105,6 +105,10 @@ public final class PulseAudioServer: SoundServer {
     private func connected() {
         guard case .reading(let graph) = state, let connection else { return }
         state = .running
+        // Unless another connection holds the trigger.
+        if !graph.streams.values.contains(where: { $0.properties["media.role"] == CorkTrigger.role }) {
+            connection.cork.clear(connection.tracker.leftCorkModules)
+        }
         let tracker = connection.tracker
         let info = ServerInfo(kind: .pulseaudio, version: tracker.version, instance: String(tracker.cookie))
         onEvent?(.connected(info, graph))

@@ -112,6 +112,8 @@ final class PulseMainloop {
 final class PulseIOEvent {
     let mainloop: PulseMainloop
     let descriptor: Int32
+    /// What is watched in its place; -1: itself.
+    private var duplicate: Int32 = -1
     fileprivate var source: LoopSource?
     private let callback: pa_io_event_cb_t
     private let userdata: UnsafeMutableRawPointer?
@@ -127,10 +129,25 @@ final class PulseIOEvent {
         self.callback = callback
         self.userdata = userdata
         wanted = events
-        source = try? mainloop.loop.addIO(descriptor: descriptor, events: pollEvents(events)) {
-            [unowned self] ready in self.fire(ready)
+        source = watch(descriptor)
+        if source == nil {
+            // epoll takes a descriptor once, and libpulse watches one twice while a connection is being made.
+            duplicate = dup(descriptor)
+            source = watch(duplicate)
         }
-        if source == nil { return nil }
+        if source == nil {
+            closeDuplicate()
+            return nil
+        }
+    }
+
+    private func watch(_ descriptor: Int32) -> LoopSource? {
+        try? mainloop.loop.addIO(descriptor: descriptor, events: pollEvents(wanted)) { [unowned self] in self.fire($0) }
+    }
+
+    private func closeDuplicate() {
+        if duplicate >= 0 { close(duplicate) }
+        duplicate = -1
     }
 
     fileprivate var isLive: Bool { source != nil }
@@ -150,6 +167,7 @@ final class PulseIOEvent {
     fileprivate func free() {
         source?.cancel()
         source = nil
+        closeDuplicate()
         mainloop.ios.removeAll { $0 === self }
         destroy?(mainloop.api, handle, userdata)
     }

@@ -10,7 +10,7 @@ import Testing
         try server.start("pw-cat", "-p", "--volume", "0.5", "-P", "{ node.name = music }", tone.path)
         try wait("the stream") { try server.output("pactl", "list", "short", "sink-inputs").contains("PipeWire") }
         let watched = try Watched(server)
-        #expect(watched.info == ServerInfo(kind: .pipewire, version: try version()))
+        #expect(watched.info == ServerInfo(kind: .pipewire, version: try version(server)))
         let spk = try #require(watched.device(named: "spk"))
         #expect(spk.description == "spk sink")
         #expect(watched.graph.defaultOutput == spk.id)
@@ -113,14 +113,8 @@ import Testing
         try watched.wait("the gain") { try $0.stream(id).softGain == gain }
     }
 
-    private func version() throws -> String {
-        let pipe = Pipe()
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/pipewire")
-        process.arguments = ["--version"]
-        process.standardOutput = pipe
-        try process.run()
-        let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        return try #require(text.split(separator: " ").last { $0.first?.isNumber == true }).trimmingCharacters(in: .newlines)
+    private func version(_ server: PrivateServer) throws -> String {
+        let text = try server.output("pipewire", "--version")
+        return try #require(text.split { $0 == " " || $0 == "\n" }.last.map(String.init))
     }
 }
