@@ -4,9 +4,9 @@ struct TextPlot {
     /// Columns of the chart itself.
     var columns = 64
     /// Lines of each strip.
-    var rows = 4
+    var rows = 3
     /// Decibels at the chart's lower and upper edge.
-    var range = -48.0...(-18.0)
+    var range = -50.0...(-20.0)
 
     private static let blocks: [Character] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
     private static let margin = 8
