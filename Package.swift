@@ -68,11 +68,8 @@ let package = Package(
         library("SoundRig", ["HeadlessAudio"]),
         library("SordinoDemo", ["HeadlessAudio", "SoundRig", "AudioPolicy", "SessionBus"]),
         tests("SoundRigTests", ["SoundRig", "HeadlessAudio"]),
-        tests("SordinoDemoTests", ["SordinoDemo"]),
-        .executableTarget(
-            name: "headless-probe", dependencies: ["HeadlessAudio"], path: "Sources/HeadlessProbe",
-            swiftSettings: settings),
-        tests("HeadlessAudioTests", ["HeadlessAudio", "headless-probe"]),
+        tests("SordinoDemoTests", ["SordinoDemo", "HeadlessAudio", "SoundRig", "sordino"]),
+        tests("HeadlessAudioTests", ["HeadlessAudio", "SoundRig", "sordino"]),
         library("PulseAudioServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
         tests("PulseAudioServerTests", ["PulseAudioServer", "AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
 
