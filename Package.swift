@@ -39,8 +39,15 @@ let package = Package(
         library("SystemEventLoop", ["EventLoop", "CSystemd"]),
         library("PipeWireServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPipeWire"]),
         library("SessionBus", ["AudioPolicy", "SystemEventLoop", "CSystemd"]),
-        library("SordinoDaemon", ["AudioPolicy", "EventLoop", "SystemEventLoop", "SessionBus", "CSystemd"]),
-        library("SordinoCommand", ["AudioPolicy", "SessionBus", "SordinoDaemon"]),
+        library(
+            "SordinoDaemon",
+            [
+                "AudioPolicy", "AudioPolicyConfiguration", "EventLoop", "LinuxProcesses", "PipeWireServer",
+                "PulseAudioServer", "SessionBus", "SystemEventLoop", "CSystemd",
+            ]),
+        library(
+            "SordinoCommand",
+            ["AudioPolicy", "AudioPolicyConfiguration", "HeadlessAudio", "SessionBus", "SordinoDaemon", "SordinoDemo"]),
         .executableTarget(name: "sordino", dependencies: ["SordinoCommand"], swiftSettings: settings),
 
         .target(
@@ -50,6 +57,10 @@ let package = Package(
         tests("SessionBusTests", ["SessionBus", "AudioPolicy", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
         tests("SordinoDaemonTests", ["SordinoDaemon", "AudioPolicy", "EventLoop", "HeadlessAudio", "SystemEventLoop", "DaemonTestSupport"]),
         tests("PipeWireServerTests", ["PipeWireServer", "AudioPolicy", "EventLoop", "SystemEventLoop", "sordino-testplayer"]),
+        tests(
+            "SordinoDaemonTests",
+            ["SordinoDaemon", "AudioPolicy", "EventLoop", "HeadlessAudio", "SystemEventLoop", "DaemonTestSupport"]),
+        tests("PipeWireServerTests", ["PipeWireServer", "AudioPolicy", "EventLoop", "SystemEventLoop"]),
 
         .target(name: "CSupervisor", cSettings: [.treatAllWarnings(as: .error)]),
         library("HeadlessAudio", ["CSupervisor"]),
@@ -59,11 +70,8 @@ let package = Package(
         library("SoundRig", ["HeadlessAudio"]),
         library("SordinoDemo", ["HeadlessAudio", "SoundRig", "AudioPolicy", "SessionBus"]),
         tests("SoundRigTests", ["SoundRig", "HeadlessAudio"]),
-        tests("SordinoDemoTests", ["SordinoDemo"]),
-        .executableTarget(
-            name: "headless-probe", dependencies: ["HeadlessAudio"], path: "Sources/HeadlessProbe",
-            swiftSettings: settings),
-        tests("HeadlessAudioTests", ["HeadlessAudio", "headless-probe"]),
+        tests("SordinoDemoTests", ["SordinoDemo", "HeadlessAudio", "SoundRig", "sordino"]),
+        tests("HeadlessAudioTests", ["HeadlessAudio", "SoundRig", "sordino"]),
         library("PulseAudioServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
         tests("PulseAudioServerTests", ["PulseAudioServer", "AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
 

@@ -1,3 +1,4 @@
+import AudioPolicy
 import Glibc
 
 struct SystemError: Error, Equatable {
@@ -53,6 +54,17 @@ func replaceFile(_ path: String, with text: String, durable: Bool) throws(System
     close(descriptor)
     guard rename(temporary, path) == 0 else { throw SystemError(code: errno) }
     if durable { syncDirectory(of: path) }
+}
+
+/// Writes a file of the user's in one step, with the directories on the way.
+public func writeUserFile(_ path: String, _ text: String) throws(CommandFailure) {
+    do throws(SystemError) {
+        try makeDirectories(parent(of: path))
+        try replaceFile(path, with: text, durable: true)
+    } catch {
+        throw CommandFailure(
+            ExitCode.cannotCreate, "cannot write \(path.shown(limit: 400)): \(errnoText(error.code))")
+    }
 }
 
 /// Makes a removal or a new name in the file's directory last.

@@ -6,9 +6,9 @@ import SordinoDaemon
 struct Context {
     var environment: [String: String]
     /// To the standard output.
-    var out: (String) -> Void
+    var out: @Sendable (String) -> Void
     /// To the standard error.
-    var err: (String) -> Void
+    var err: @Sendable (String) -> Void
 
     static func process() -> Context {
         Context(
