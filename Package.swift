@@ -26,6 +26,8 @@ let package = Package(
     name: "sordino",
     targets: [
         .systemLibrary(name: "CSystemd", path: "Modules/CSystemd", pkgConfig: "libsystemd"),
+        .systemLibrary(name: "CPipeWire", path: "Modules/CPipeWire", pkgConfig: "libpipewire-0.3"),
+        .systemLibrary(name: "CPulse", path: "Modules/CPulse"),
 
         .systemLibrary(name: "CSPAJSON", path: "Modules/CSPAJSON", pkgConfig: "libspa-0.2"),
 
@@ -35,6 +37,35 @@ let package = Package(
         library("AudioPolicyConfiguration", ["AudioPolicy", "AudioSession", "CSPAJSON"]),
         library("LinuxProcesses", ["AudioPolicy"]),
         library("SystemEventLoop", ["EventLoop", "CSystemd"]),
+        library("PipeWireServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPipeWire"]),
+        library("SessionBus", ["AudioPolicy", "SystemEventLoop", "CSystemd"]),
+        library("SordinoDaemon", ["AudioPolicy", "EventLoop", "SystemEventLoop", "SessionBus", "CSystemd"]),
+        library("SordinoCommand", ["AudioPolicy", "SessionBus", "SordinoDaemon"]),
+        .executableTarget(name: "sordino", dependencies: ["SordinoCommand"], swiftSettings: settings),
+
+        .target(
+            name: "DaemonTestSupport", dependencies: ["AudioPolicy", "HeadlessAudio", "SystemEventLoop"],
+            path: "Tests/DaemonTestSupport", swiftSettings: settings),
+        tests("SordinoCommandTests", ["SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "DaemonTestSupport"]),
+        tests("SessionBusTests", ["SessionBus", "AudioPolicy", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
+        tests("SordinoDaemonTests", ["SordinoDaemon", "AudioPolicy", "EventLoop", "HeadlessAudio", "SystemEventLoop", "DaemonTestSupport"]),
+        tests("PipeWireServerTests", ["PipeWireServer", "AudioPolicy", "EventLoop", "SystemEventLoop"]),
+
+        .target(name: "CSupervisor", cSettings: [.treatAllWarnings(as: .error)]),
+        library("HeadlessAudio", ["CSupervisor"]),
+        .executableTarget(
+            name: "sordino-testplayer", path: "Sources/TestPlayer", cSettings: [.treatAllWarnings(as: .error)],
+            linkerSettings: [.linkedLibrary("pulse"), .linkedLibrary("m")]),
+        library("SoundRig", ["HeadlessAudio"]),
+        library("SordinoDemo", ["HeadlessAudio", "SoundRig", "AudioPolicy", "SessionBus"]),
+        tests("SoundRigTests", ["SoundRig", "HeadlessAudio"]),
+        tests("SordinoDemoTests", ["SordinoDemo"]),
+        .executableTarget(
+            name: "headless-probe", dependencies: ["HeadlessAudio"], path: "Sources/HeadlessProbe",
+            swiftSettings: settings),
+        tests("HeadlessAudioTests", ["HeadlessAudio", "headless-probe"]),
+        library("PulseAudioServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
+        tests("PulseAudioServerTests", ["PulseAudioServer", "AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
 
         tests("AudioPolicyTests", ["AudioPolicy", "AudioSession"]),
         tests(
