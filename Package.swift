@@ -53,13 +53,18 @@ let package = Package(
         .target(
             name: "DaemonTestSupport", dependencies: ["AudioPolicy", "HeadlessAudio", "SystemEventLoop"],
             path: "Tests/DaemonTestSupport", swiftSettings: settings),
-        tests("SordinoCommandTests", ["SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "DaemonTestSupport"]),
+        tests(
+            "SordinoCommandTests",
+            ["SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "DaemonTestSupport"]),
         tests("SessionBusTests", ["SessionBus", "AudioPolicy", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
         tests("SordinoDaemonTests", ["SordinoDaemon", "AudioPolicy", "EventLoop", "HeadlessAudio", "SystemEventLoop", "DaemonTestSupport"]),
         tests("PipeWireServerTests", ["PipeWireServer", "AudioPolicy", "EventLoop", "SystemEventLoop", "sordino-testplayer"]),
         tests(
             "SordinoDaemonTests",
-            ["SordinoDaemon", "AudioPolicy", "EventLoop", "HeadlessAudio", "SystemEventLoop", "DaemonTestSupport"]),
+            [
+                "SordinoDaemon", "AudioPolicy", "EventLoop", "HeadlessAudio", "SoundRig", "SystemEventLoop",
+                "DaemonTestSupport", "sordino", "sordino-testplayer",
+            ]),
         tests("PipeWireServerTests", ["PipeWireServer", "AudioPolicy", "EventLoop", "SystemEventLoop"]),
 
         .target(name: "CSupervisor", cSettings: [.treatAllWarnings(as: .error)]),
