@@ -28,6 +28,7 @@ let package = Package(
         library("AudioSession"),
         library("EventLoop"),
         library("AudioPolicy", ["AudioSession", "EventLoop"]),
+        library("AudioSessionTestHelper", ["AudioSession", "AudioPolicy", "EventLoop"]),
         library("SystemEventLoop", ["EventLoop", "CSystemd"]),
         library("PipeWireServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPipeWire"]),
         library("SessionBus", ["AudioPolicy", "SystemEventLoop", "CSystemd"]),
@@ -35,6 +36,8 @@ let package = Package(
         library("SordinoCommand", ["AudioPolicy", "SessionBus", "SordinoDaemon"]),
         .executableTarget(name: "sordino", dependencies: ["SordinoCommand"], swiftSettings: settings),
 
+        tests("AudioSessionTests", ["AudioSession"]),
+        tests("AudioPolicyTests", ["AudioPolicy", "AudioSession", "AudioSessionTestHelper", "EventLoop"]),
         tests("SordinoCommandTests", ["SordinoCommand", "AudioPolicy"]),
         tests("SessionBusTests", ["SessionBus", "AudioPolicy", "SystemEventLoop"]),
         tests("SordinoDaemonTests", ["SordinoDaemon", "AudioPolicy", "SystemEventLoop"]),
