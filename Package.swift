@@ -15,8 +15,11 @@ func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
-    .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
+func tests(
+    _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], resources: [Resource] = []
+) -> Target {
+    .testTarget(
+        name: name, dependencies: dependencies, exclude: exclude, resources: resources, swiftSettings: settings)
 }
 
 let package = Package(
@@ -24,11 +27,16 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CSystemd", path: "Modules/CSystemd", pkgConfig: "libsystemd"),
         .systemLibrary(name: "CPipeWire", path: "Modules/CPipeWire", pkgConfig: "libpipewire-0.3"),
+        .systemLibrary(name: "CPulse", path: "Modules/CPulse"),
+
+        .systemLibrary(name: "CSPAJSON", path: "Modules/CSPAJSON", pkgConfig: "libspa-0.2"),
 
         library("AudioSession"),
         library("EventLoop"),
         library("AudioPolicy", ["AudioSession", "EventLoop"]),
         library("AudioSessionTestHelper", ["AudioSession", "AudioPolicy", "EventLoop"]),
+        library("AudioPolicyConfiguration", ["AudioPolicy", "AudioSession", "CSPAJSON"]),
+        library("LinuxProcesses", ["AudioPolicy"]),
         library("SystemEventLoop", ["EventLoop", "CSystemd"]),
         library("PipeWireServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPipeWire"]),
         library("SessionBus", ["AudioPolicy", "SystemEventLoop", "CSystemd"]),
@@ -41,6 +49,12 @@ let package = Package(
         tests("SordinoCommandTests", ["SordinoCommand", "AudioPolicy"]),
         tests("SessionBusTests", ["SessionBus", "AudioPolicy", "SystemEventLoop"]),
         tests("SordinoDaemonTests", ["SordinoDaemon", "AudioPolicy", "SystemEventLoop"]),
+        .target(
+            name: "DaemonTestSupport", dependencies: ["AudioPolicy", "HeadlessAudio", "SystemEventLoop"],
+            path: "Tests/DaemonTestSupport", swiftSettings: settings),
+        tests("SordinoCommandTests", ["SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "DaemonTestSupport"]),
+        tests("SessionBusTests", ["SessionBus", "AudioPolicy", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
+        tests("SordinoDaemonTests", ["SordinoDaemon", "AudioPolicy", "EventLoop", "HeadlessAudio", "SystemEventLoop", "DaemonTestSupport"]),
         tests("PipeWireServerTests", ["PipeWireServer", "AudioPolicy", "EventLoop", "SystemEventLoop"]),
 
         .target(name: "CSupervisor", cSettings: [.treatAllWarnings(as: .error)]),
@@ -49,10 +63,20 @@ let package = Package(
             name: "sordino-testplayer", path: "Sources/TestPlayer", cSettings: [.treatAllWarnings(as: .error)],
             linkerSettings: [.linkedLibrary("pulse"), .linkedLibrary("m")]),
         library("SoundRig", ["HeadlessAudio"]),
+        library("SordinoDemo", ["HeadlessAudio", "SoundRig", "AudioPolicy", "SessionBus"]),
         tests("SoundRigTests", ["SoundRig", "HeadlessAudio"]),
+        tests("SordinoDemoTests", ["SordinoDemo"]),
         .executableTarget(
             name: "headless-probe", dependencies: ["HeadlessAudio"], path: "Sources/HeadlessProbe",
             swiftSettings: settings),
         tests("HeadlessAudioTests", ["HeadlessAudio", "headless-probe"]),
+        library("PulseAudioServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
+        tests("PulseAudioServerTests", ["PulseAudioServer", "AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
+
+        tests("AudioPolicyTests", ["AudioPolicy", "AudioSession"]),
+        tests(
+            "AudioPolicyConfigurationTests", ["AudioPolicyConfiguration", "AudioPolicy", "AudioSession"],
+            exclude: ["Fixtures"]),
+        tests("LinuxProcessesTests", ["LinuxProcesses", "AudioPolicy"]),
     ]
 )

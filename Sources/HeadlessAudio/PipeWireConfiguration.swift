@@ -77,17 +77,17 @@ struct PipeWireConfiguration {
     /// WirePlumber 0.4: the same, by file below its configuration directory. It must not need the bus either.
     static let wirePlumberScripts = [
         "main.lua.d/80-headless.lua": """
-            alsa_monitor.enabled = false
-            v4l2_monitor.enabled = false
-            if libcamera_monitor then libcamera_monitor.enabled = false end
-            default_access.properties["enable-flatpak-portal"] = false
+        alsa_monitor.enabled = false
+        v4l2_monitor.enabled = false
+        if libcamera_monitor then libcamera_monitor.enabled = false end
+        default_access.properties["enable-flatpak-portal"] = false
 
-            """,
+        """,
         "bluetooth.lua.d/80-headless.lua": """
-            bluez_monitor.enabled = false
-            if bluez_midi_monitor then bluez_midi_monitor.enabled = false end
+        bluez_monitor.enabled = false
+        if bluez_midi_monitor then bluez_midi_monitor.enabled = false end
 
-            """,
+        """,
     ]
 
     private func modules(_ names: String...) -> String {

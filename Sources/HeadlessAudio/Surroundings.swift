@@ -16,8 +16,10 @@ struct Surroundings: Sendable {
     func file(_ name: String) -> String { "\(root)/\(name)" }
 
     func create() throws(HeadlessError) {
-        for name in ["runtime", "runtime/pulse", "config", "config/pulse", "state", "data", "data/dbus-1",
-            "data/dbus-1/services", "cache", "home", "log"]
+        for name in [
+            "runtime", "runtime/pulse", "config", "config/pulse", "state", "data", "data/dbus-1",
+            "data/dbus-1/services", "cache", "home", "log",
+        ]
         where mkdir("\(root)/\(name)", 0o700) < 0 {
             throw HeadlessError("\(root)/\(name): \(errorText(errno))")
         }

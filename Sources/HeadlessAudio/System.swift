@@ -52,7 +52,9 @@ func now() -> Duration {
 extension Duration {
     /// Rounded up, so that a wait is never cut to a spin.
     var milliseconds: Int32 {
-        Int32(clamping: components.seconds * 1000 + (components.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+        Int32(
+            clamping: components.seconds * 1000 + (components.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+        )
     }
 }
 

@@ -8,6 +8,8 @@ final class ClientObject {
     private unowned let mirror: RegistryMirror
     private var proxy: BoundProxy?
     private(set) var properties: [String: String]
+    /// What a stream of this client has of its client's where it says nothing itself.
+    private(set) var inherited: [String: String]
     var isQueued = false
     var reported: ServerClient?
 
@@ -16,6 +18,7 @@ final class ClientObject {
         self.serial = serial
         self.properties = properties
         self.mirror = mirror
+        inherited = Self.inheritable(properties)
     }
 
     func attach(_ pointer: OpaquePointer) {
@@ -26,8 +29,7 @@ final class ClientObject {
 
     func close() { proxy?.close() }
 
-    /// What a stream of this client has of its client's where it says nothing itself.
-    var inherited: [String: String] {
+    private static func inheritable(_ properties: [String: String]) -> [String: String] {
         properties.filter { key, _ in
             key == "client.api" || key.hasPrefix("application.") || key.hasPrefix("pipewire.sec.")
                 || key.hasPrefix("pipewire.access")
@@ -37,6 +39,7 @@ final class ClientObject {
     fileprivate func update(_ info: UnsafePointer<pw_client_info>) {
         guard info.pointee.change_mask & UInt64(PW_CLIENT_CHANGE_MASK_PROPS) != 0 else { return }
         properties.merge(readProperties(info.pointee.props)) { $1 }
+        inherited = Self.inheritable(properties)
         mirror.changed(self)
     }
 }

@@ -39,8 +39,6 @@ final class NodeObject {
     // What we have sent.
     /// Asked of a stream whose volumes are not known yet.
     var waiting: (operation: ServerOperation, gain: SoftGain, batch: UInt64)?
-    /// The last batch with an operation on this node.
-    var lastBatch: UInt64 = 0
     var isPauseWanted = false
     /// Links came or went since the node last ran: it is the session manager's doing that it runs again.
     private(set) var isRelinked = false

@@ -13,7 +13,7 @@ extension PipeWireServer {
                 report(.failed(operation, error))
             }
         }
-        outbox.expects(answer: connection.sync(), batch: batch, streams: operations.compactMap(\.stream))
+        outbox.expects(answer: connection.sync(), batch: batch, streams: operations.compactMap { $0.stream })
         return batch
     }
 
@@ -21,8 +21,8 @@ extension PipeWireServer {
         guard operation.isPipeWire, let id = operation.stream else {
             throw ServerFailure(.other, "not an operation on PipeWire")
         }
-        guard let node = mirror?.stream(id) else { throw ServerFailure(.noEntity, "stream \(id) is gone") }
-        node.lastBatch = batch
+        guard let mirror, let node = mirror.stream(id) else { throw ServerFailure(.noEntity, "stream \(id) is gone") }
+        if node.proxy == nil { mirror.bindNew() }
         switch operation {
         case .setSoftGain(_, let gain): try setSoftGain(node, gain, operation, batch)
         case .clearSoftGain: try clearSoftGain(node, operation, batch)

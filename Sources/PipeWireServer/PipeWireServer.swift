@@ -128,6 +128,7 @@ public final class PipeWireServer: SoundServer {
         let events = outgoing
         outgoing = []
         for event in events { onEvent?(event) }
+        self.mirror?.bindNew()
     }
 
     /// Reports once the caller has returned, and after the changes of the turn that is under way.

@@ -32,6 +32,7 @@ final class RegistryMirror {
     private var clients: [UInt32: ClientObject] = [:]
     private var cards: [UInt32: CardObject] = [:]
     private var ownNodes: Set<UInt32> = []
+    private var unbound: [NodeObject] = []
     private(set) var metadata: MetadataObject?
     private var links = LinkTable()
     /// Role nodes of the session manager's own policy, by global id.
@@ -58,6 +59,7 @@ final class RegistryMirror {
         clients = [:]
         cards = [:]
         metadata = nil
+        unbound = []
         queue = []
     }
 
@@ -76,7 +78,7 @@ final class RegistryMirror {
 
     func added(id: UInt32, type: UnsafePointer<CChar>, properties dictionary: UnsafePointer<spa_dict>?) {
         if strcmp(type, cpw_type_node()) == 0 {
-            addNode(id, type, readProperties(dictionary))
+            addNode(id, readProperties(dictionary))
         } else if strcmp(type, cpw_type_link()) == 0 {
             addLink(id, dictionary)
         } else if strcmp(type, cpw_type_client()) == 0 {
@@ -99,7 +101,7 @@ final class RegistryMirror {
         }
     }
 
-    private func addNode(_ id: UInt32, _ type: UnsafePointer<CChar>, _ properties: [String: String]) {
+    private func addNode(_ id: UInt32, _ properties: [String: String]) {
         let client = properties["client.id"].flatMap { UInt32($0) }
         if let client, client == services.ownClient() {
             ownNodes.insert(id)
@@ -112,9 +114,23 @@ final class RegistryMirror {
         if nodes[id] != nil { removed(id: id) }
         nodes[id] = node
         nodesBySerial[node.serial] = node
-        services.bind(id, type, PW_VERSION_NODE).map(node.attach)
-        if node.isStream { services.nodeAppeared(node) }
+        if isListing { bind(node) } else { unbound.append(node) }
         changed(node)
+    }
+
+    /// Binds what appeared since: after it was reported, since a new stream's effects are not to wait for it.
+    func bindNew() {
+        guard !unbound.isEmpty else { return }
+        let nodes = unbound
+        unbound = []
+        for node in nodes where self.nodes[node.id] === node {
+            bind(node)
+            if node.isStream { services.nodeAppeared(node) }
+        }
+    }
+
+    private func bind(_ node: NodeObject) {
+        services.bind(node.id, cpw_type_node(), PW_VERSION_NODE).map(node.attach)
     }
 
     private func addLink(_ id: UInt32, _ dictionary: UnsafePointer<spa_dict>?) {

@@ -124,7 +124,8 @@ public final class SessionBusService {
 extension SessionEvent.Name {
     fileprivate var touchesProperties: Bool {
         switch self {
-        case .claimAcquired, .claimReleased, .winnerChanged, .interrupted, .interruptionEnded, .serverConnected, .serverLost:
+        case .claimAcquired, .claimReleased, .winnerChanged, .interrupted, .interruptionEnded, .serverConnected,
+            .serverLost:
             true
         default: false
         }

@@ -4,7 +4,8 @@ import Glibc
 /// One-line sentences on the standard error, with the journal's priorities where the journal reads them.
 public struct DaemonLog: Sendable {
     public enum Level: Int, Sendable {
-        case error = 3, warning, notice, info, debug
+        case error = 3
+        case warning, notice, info, debug
     }
 
     private let forJournal: Bool

@@ -5,8 +5,8 @@ struct SystemError: Error, Equatable {
     let code: Int32
 }
 
-/// A whole file as text, invalid UTF-8 replaced.
-func readFile(_ path: String) throws(SystemError) -> String {
+/// A file as text, invalid UTF-8 replaced; what is beyond `limit` bytes, more than any file of ours can have, is left out.
+func readFile(_ path: String, limit: Int = 16 << 20) throws(SystemError) -> String {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw SystemError(code: errno) }
     defer { close(descriptor) }
@@ -16,8 +16,8 @@ func readFile(_ path: String) throws(SystemError) -> String {
         let count = read(descriptor, &buffer, buffer.count)
         if count < 0, errno == EINTR { continue }
         guard count >= 0 else { throw SystemError(code: errno) }
-        if count == 0 { return String(decoding: bytes, as: UTF8.self) }
         bytes += buffer[..<count]
+        if count == 0 || bytes.count >= limit { return String(decoding: bytes, as: UTF8.self) }
     }
 }
 

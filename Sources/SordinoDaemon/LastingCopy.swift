@@ -11,7 +11,7 @@ public final class LastingCopy: Sendable {
 
     private let ledger: String
     private let path: String
-    private let isLasting: @Sendable (Substring) -> Bool
+    private let lasting: @Sendable (String) -> String
     private let queue = DispatchQueue(label: "org.sordino.ledger-copy")
     private let isScheduled = Mutex(false)
     /// What the file has, as far as this process knows.
@@ -20,11 +20,11 @@ public final class LastingCopy: Sendable {
     /// - Parameters:
     ///   - ledger: the file to copy from.
     ///   - path: the file to copy to.
-    ///   - isLasting: whether a line is about something that a server stores.
-    public init(of ledger: String, at path: String, isLasting: @escaping @Sendable (Substring) -> Bool = { _ in true }) {
+    ///   - lasting: what of a ledger is about values that a server stores; empty where nothing is.
+    public init(of ledger: String, at path: String, lasting: @escaping @Sendable (String) -> String) {
         self.ledger = ledger
         self.path = path
-        self.isLasting = isLasting
+        self.lasting = lasting
     }
 
     public func read() -> String { (try? readFile(path)) ?? "" }
@@ -46,8 +46,7 @@ public final class LastingCopy: Sendable {
     public func finish() { queue.sync { write() } }
 
     private func write() {
-        let text = (try? readFile(ledger)) ?? ""
-        let lines = text.split(separator: "\n").filter(isLasting).map { $0 + "\n" }.joined()
+        let lines = lasting((try? readFile(ledger)) ?? "")
         guard written.withLock({ $0 }) != lines else { return }
         do throws(SystemError) {
             if lines.isEmpty {

@@ -87,7 +87,9 @@ public final class ServerFinder {
 
     private func search() {
         if waits, watch == nil {
-            watch = try? SocketWatch(loop: loop, paths: places.sockets(of: kinds)) { [unowned self] in self.socketsChanged() }
+            watch = try? SocketWatch(loop: loop, paths: places.sockets(of: kinds)) { [unowned self] in
+                self.socketsChanged()
+            }
         }
         tryNext(of: kinds[...], failures: [])
     }
@@ -172,7 +174,10 @@ public final class ServerFinder {
             return
         }
         // Without a socket there is nothing to try until one appears.
-        guard kinds.contains(where: places.mayBeThere) else { return state = .waiting(retry: nil) }
+        guard kinds.contains(where: places.mayBeThere) else {
+            state = .waiting(retry: nil)
+            return
+        }
         retry(after: delay)
         delay = min(delay * 2, places.hasUnseen(kinds) ? Self.longestUnseenDelay : Self.longestDelay)
     }

@@ -51,12 +51,16 @@ public struct SessionLock: ~Copyable {
     /// The process that holds the lock, as far as its file says so and the process really has that file open: a number
     /// left by a daemon of the past may be anybody's by now.
     public static func holder(_ paths: SessionPaths) -> Int32? {
-        guard let text = try? readFile(paths.lock), let pid = Int32(text.prefix { $0.isNumber }), pid > 1 else { return nil }
+        guard let text = try? readFile(paths.lock), let pid = Int32(text.prefix { $0.isNumber }), pid > 1 else {
+            return nil
+        }
         var lock = stat()
         guard stat(paths.lock, &lock) == 0, let directory = opendir("/proc/\(pid)/fd") else { return nil }
         defer { closedir(directory) }
         while let entry = readdir(directory) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
             var file = stat()
             if stat("/proc/\(pid)/fd/\(name)", &file) == 0, file.st_ino == lock.st_ino, file.st_dev == lock.st_dev {
                 return pid

@@ -17,7 +17,9 @@ final class SocketWatch {
         self.onChange = onChange
         descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
         guard descriptor >= 0 else { throw SystemError(code: errno) }
-        source = try loop.addIO(descriptor: descriptor, events: EPOLLIN.rawValue) { [unowned self] _ in self.readEvents() }
+        source = try loop.addIO(descriptor: descriptor, events: EPOLLIN.rawValue) { [unowned self] _ in
+            self.readEvents()
+        }
         arm()
     }
 

@@ -16,7 +16,7 @@ public final class TestPlayer: Sendable {
         /// Of the stream itself (`media.role` …).
         public var properties: [String: String]
         /// In milliseconds.
-        public var latency = 40
+        public var latency = 80
         /// Linear; `nil`: the server's choice.
         public var volume: Double?
         public var corked = false
@@ -44,7 +44,9 @@ public final class TestPlayer: Sendable {
         }
 
         fileprivate var fields: [String] {
-            var fields = ["frequency=\(frequency)", "amplitude=\(amplitude)", "channels=\(channels)", "latency=\(latency)"]
+            var fields = [
+                "frequency=\(frequency)", "amplitude=\(amplitude)", "channels=\(channels)", "latency=\(latency)",
+            ]
             if let device { fields.append("device=\(device)") }
             if let volume { fields.append("volume=\(volume)") }
             if let monitorStream { fields.append("monitor-stream=\(monitorStream)") }

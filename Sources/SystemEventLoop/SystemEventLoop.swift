@@ -53,7 +53,7 @@ public final class SystemEventLoop: EventLoop, SerialExecutor {
         let source = LoopSource(loop: self, once: true) { _ in body() }
         // Accuracy 1 ms: sd-event otherwise batches timers within 250 ms of each other.
         let result = sd_event_add_time(
-            event, &source.handle, CLOCK_MONOTONIC, UInt64(max(deadline.nanoseconds, 0) + 999) / 1000, 1000,
+            event, &source.handle, CLOCK_MONOTONIC, microseconds(until: deadline), 1000,
             timeCallback, source.context)
         // Only a lack of memory or a wrong clock fails here, and neither leaves anything to go on with.
         precondition(result >= 0, "sd_event_add_time: \(errorText(-result))")
@@ -95,6 +95,27 @@ public final class SystemEventLoop: EventLoop, SerialExecutor {
         let source = LoopSource(loop: self, once: true) { _ in body() }
         let result = sd_event_add_defer(event, &source.handle, deferCallback, source.context)
         precondition(result >= 0, "sd_event_add_defer: \(errorText(-result))")
+        sources[ObjectIdentifier(source)] = source
+        return source
+    }
+
+    /// Calls `body` in every turn of the loop while the source is enabled. It starts disabled.
+    public func addDeferred(_ body: @escaping () -> Void) throws(SystemEventLoopError) -> LoopSource {
+        let source = LoopSource(loop: self, once: false) { _ in body() }
+        let result = sd_event_add_defer(event, &source.handle, deferCallback, source.context)
+        guard result >= 0 else { throw SystemEventLoopError(operation: "sd_event_add_defer", code: -result) }
+        source.setEnabled(false)
+        sources[ObjectIdentifier(source)] = source
+        return source
+    }
+
+    /// A timer that calls `body` whenever the deadline given to it has come. It starts without one.
+    public func addTimer(_ body: @escaping () -> Void) throws(SystemEventLoopError) -> LoopSource {
+        let source = LoopSource(loop: self, once: false) { _ in body() }
+        let result = sd_event_add_time(
+            event, &source.handle, CLOCK_MONOTONIC, UInt64.max, 1000, timeCallback, source.context)
+        guard result >= 0 else { throw SystemEventLoopError(operation: "sd_event_add_time", code: -result) }
+        source.setEnabled(false)
         sources[ObjectIdentifier(source)] = source
         return source
     }
@@ -177,6 +198,21 @@ public final class LoopSource: LoopTimer {
     /// Changes the events that an I/O source waits for.
     public func setEvents(_ events: UInt32) { sd_event_source_set_io_events(handle, events) }
 
+    /// Switches a deferred source on or off.
+    public func setEnabled(_ isEnabled: Bool) {
+        sd_event_source_set_enabled(handle, Int32(isEnabled ? SD_EVENT_ON : SD_EVENT_OFF))
+    }
+
+    /// When a timer fires next, once; `nil`: not until told so.
+    public func setDeadline(_ deadline: LoopInstant?) {
+        guard let deadline else {
+            sd_event_source_set_enabled(handle, Int32(SD_EVENT_OFF))
+            return
+        }
+        sd_event_source_set_time(handle, microseconds(until: deadline))
+        sd_event_source_set_enabled(handle, Int32(SD_EVENT_ONESHOT))
+    }
+
     fileprivate func detach() {
         body = nil
         handle = sd_event_source_disable_unref(handle)
@@ -195,6 +231,11 @@ public struct SystemEventLoopError: Error, Equatable, CustomStringConvertible {
     public let code: Int32
 
     public var description: String { "\(operation): \(errorText(code))" }
+}
+
+/// What sd-event counts in, rounded up so that nothing fires early.
+private func microseconds(until deadline: LoopInstant) -> UInt64 {
+    (UInt64(max(deadline.nanoseconds, 0)) + 999) / 1000
 }
 
 private func errorText(_ code: Int32) -> String { String(cString: strerror(code)) }

@@ -16,7 +16,8 @@ private func output(_ command: [String], in server: HeadlessServer) throws -> St
     @Test(arguments: HeadlessServerKind.allCases)
     func `a started server has its devices, and the first of each is the default`(kind: HeadlessServerKind) throws {
         let server = try HeadlessServer.start(
-            HeadlessOptions(server: kind, sinks: [.init("front"), .init("six", channels: 6)], sources: [.init("in", channels: 1)]))
+            HeadlessOptions(
+                server: kind, sinks: [.init("front"), .init("six", channels: 6)], sources: [.init("in", channels: 1)]))
         defer { server.stop() }
         let info = try output(["pactl", "info"], in: server)
         #expect(info.contains("Default Sink: front"))
@@ -25,8 +26,10 @@ private func output(_ command: [String], in server: HeadlessServer) throws -> St
         let sinks = try output(["pactl", "list", "short", "sinks"], in: server)
         #expect(sinks.split(separator: "\n").map { $0.split(separator: "\t")[1] } == ["front", "six"])
         #expect(sinks.contains("6ch 48000Hz"))
-        let bus = ["dbus-send", "--session", "--print-reply", "--dest=org.freedesktop.DBus", "/",
-            "org.freedesktop.DBus.GetId"]
+        let bus = [
+            "dbus-send", "--session", "--print-reply", "--dest=org.freedesktop.DBus", "/",
+            "org.freedesktop.DBus.GetId",
+        ]
         #expect(try output(bus, in: server).contains("string"))
     }
 

@@ -16,12 +16,17 @@ final class PrivateServer {
         guard mkdtemp(&template) != nil else { throw Failure("mkdtemp") }
         let path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
         directory = URL(filePath: path)
-        environment = [
-            "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": path, "XDG_RUNTIME_DIR": path,
+        // Another build of the server can be tested by naming it as its own programs are told of it.
+        let build = ProcessInfo.processInfo.environment.filter { key, _ in
+            ["PATH", "LD_LIBRARY_PATH", "PIPEWIRE_MODULE_DIR", "PIPEWIRE_CONFIG_DIR"].contains(key)
+                || key.hasPrefix("SPA_") || key.hasPrefix("WIREPLUMBER_")
+        }
+        environment = build.merging([
+            "LANG": "C.UTF-8", "HOME": path, "XDG_RUNTIME_DIR": path,
             "XDG_CONFIG_HOME": path + "/config", "XDG_STATE_HOME": path + "/state", "PIPEWIRE_RUNTIME_DIR": path,
             "PULSE_SERVER": "unix:\(path)/pulse/native", "DBUS_SESSION_BUS_ADDRESS": "disabled:",
             "PIPEWIRE_DEBUG": "0", "WIREPLUMBER_DEBUG": "0",
-        ]
+        ]) { $1 }
         try Self.configure(directory, sinks: sinks)
         pipewire = try Self.spawn(["pipewire", "-c", path + "/pipewire.conf"], environment)
         try wait("the server's socket") { FileManager.default.fileExists(atPath: path + "/pipewire-0") }

@@ -60,9 +60,16 @@ final class Watched {
     ) throws {
         let end = Date() + seconds
         while try !condition(self) {
-            guard Date() < end else { throw Failure("waited in vain for \(what)\n\(graph.streams)\n\(graph.devices.keys)") }
+            guard Date() < end else { throw Failure("waited in vain for \(what): \(summary)") }
             try loop.turn(timeout: .milliseconds(20))
         }
+    }
+
+    private var summary: String {
+        graph.streams.values.map { stream in
+            "\(stream.properties["node.name"] ?? "?") on \(String(describing: stream.device?.serial)) \(stream.volume) "
+                + "corked \(stream.isCorked) soft \(String(describing: stream.softGain)) batch \(stream.includesBatch)"
+        }.joined(separator: "; ") + " failures \(failures)"
     }
 
     func turnOnce() throws { try loop.turn(timeout: .milliseconds(10)) }

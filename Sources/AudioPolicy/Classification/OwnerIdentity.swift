@@ -14,6 +14,9 @@ struct OwnerIdentity: Equatable {
     var root: Int32?
     /// File names of the process and its ancestors, nearest first, up to whatever starts all kinds of programs.
     var lineage: String?
+    /// What the processes of a sound tool share that one program has started as its voice: parent, tool, and a name that
+    /// is not the tool's own; for streams without a role.
+    var siblings: String?
 
     static let unknown = OwnerIdentity()
 
@@ -80,7 +83,7 @@ struct OwnerResolver {
         identity.applicationUnit = process.applicationUnit
         let climbs = !ProcessFamily.isInterpreter(process) && !process.executable.isEmpty
         var isFamily = true
-        var lineage = [ProcessFamily.fileName(of: process)]
+        var lineage = [ProcessFamily.programName(of: process)]
         for ancestor in ancestors(of: process) {
             identity.ancestors.append(ancestor.pid)
             let runsAnother = ProcessFamily.runsAnother(ancestor)
@@ -89,7 +92,7 @@ struct OwnerResolver {
                 // A terminal's unit is shared by all that was started in it by hand.
                 if sharesUnit(ancestor, identity) { identity.applicationUnit = nil }
             }
-            if isFamily { lineage.append(ProcessFamily.fileName(of: ancestor)) }
+            if isFamily { lineage.append(ProcessFamily.programName(of: ancestor)) }
             guard isFamily, !runsAnother else { continue }
             identity.family.append(ancestor.pid)
             let leadsSession = ancestor.sessionID == ancestor.pid
@@ -134,7 +137,17 @@ struct OwnerResolver {
         guard let process = process(of: properties, kind: kind, firstSeen: firstSeen) else {
             return OwnerIdentity(sandbox: sandbox)
         }
-        return identity(of: process, sandbox: sandbox)
+        var identity = identity(of: process, sandbox: sandbox)
+        identity.siblings = Self.siblings(process, properties)
+        return identity
+    }
+
+    private static func siblings(_ process: ProcessFacts, _ properties: StreamProperties) -> String? {
+        let tool = ProcessFamily.fileName(of: process)
+        guard process.parent > 1, ProcessFamily.soundTools.contains(tool), properties.own("media.role") == nil,
+            let name = properties["application.name"], name != process.name, name != tool
+        else { return nil }
+        return "siblings:\(process.parent)/\(tool)/\(name)"
     }
 
     private func process(of properties: StreamProperties, kind: ServerKind, firstSeen: Double) -> ProcessFacts? {

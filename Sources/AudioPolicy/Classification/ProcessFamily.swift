@@ -24,6 +24,11 @@ enum ProcessFamily {
         return lastComponent(process.executable)
     }
 
+    /// The program's name: of a script its own, not its interpreter's.
+    static func programName(of process: ProcessFacts) -> String {
+        isInterpreter(process) && !process.name.isEmpty ? process.name : fileName(of: process)
+    }
+
     static func lastComponent(_ path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path }
         return String(path[path.utf8.index(after: slash)...])
@@ -33,6 +38,9 @@ enum ProcessFamily {
         "sh", "ash", "bash", "busybox", "csh", "dash", "elvish", "fish", "ksh", "ksh93", "mksh", "nu", "pwsh", "rc",
         "tcsh", "xonsh", "yash", "zsh",
     ]
+
+    /// Programs that others run to play or record one stream, under a name of their own choosing.
+    static let soundTools: Set<String> = ["pacat", "paplay", "parec", "pw-cat", "pw-play", "pw-record"]
 
     private static let wrappers: Set<String> = [
         "bwrap", "env", "nice", "nohup", "setsid", "stdbuf", "systemd-inhibit", "systemd-run", "time", "timeout", "xvfb-run",

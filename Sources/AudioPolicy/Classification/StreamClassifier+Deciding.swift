@@ -57,7 +57,9 @@ extension StreamClassifier {
     private func key(of entry: Entry) -> String {
         if !entry.nature.isPlumbing {
             if let key = entry.identity.certainKey { return key }
-            if let head = families.head(of: entry.identity) { return "process:\(head)" }
+            if let head = families.head(of: entry.identity) {
+                return head == entry.identity.root ? entry.identity.siblings ?? "process:\(head)" : "process:\(head)"
+            }
             if let client = entry.stream.client { return "client:\(client)" }
         }
         return "stream:\(entry.stream.id.direction.rawValue)/\(entry.stream.id.serial)"
@@ -148,6 +150,7 @@ extension StreamClassifier {
         case RuleProperty.capture: entry.nature.capture?.rawValue
         case RuleProperty.ownerCaptures: owners[entry.owner.key]?.isCapturing == true ? "true" : "false"
         case RuleProperty.processes: entry.identity.lineage
+        case RuleProperty.executable: entry.identity.process.flatMap { $0.executable.isEmpty ? nil : $0.executable }
         default: entry.properties[property]
         }
     }
@@ -205,5 +208,8 @@ public enum RuleProperty {
     /// The file names of the stream's process and its ancestors, nearest first, with blanks between.
     public static let processes = "sordino.processes"
 
-    public static let all = [direction, capture, ownerCaptures, processes]
+    /// The path of the stream's process's executable.
+    public static let executable = "sordino.executable"
+
+    public static let all = [direction, capture, ownerCaptures, processes, executable]
 }

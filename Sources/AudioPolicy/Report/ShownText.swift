@@ -14,7 +14,8 @@ extension StringProtocol {
             // A letter may carry a few marks; a tower of them would run over the lines around it.
             combining = scalar.isMark ? combining + 1 : 0
             let piece = scalar.isPlain && combining <= 2 ? String(scalar) : scalar.escaped
-            let width = scalar.isMark && combining <= 2 ? 0 : piece.unicodeScalars.count
+            // A mark goes onto the letter before it, if there is one.
+            let width = scalar.isMark && combining <= 2 && !result.isEmpty ? 0 : piece.unicodeScalars.count
             guard count + width <= limit else { return cut(result, to: limit) }
             result += piece
             count += width

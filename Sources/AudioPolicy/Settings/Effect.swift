@@ -1,4 +1,5 @@
-import Glibc
+import func Glibc.cbrt
+import func Glibc.pow
 
 /// A level relative to a stream's baseline, in decibels of amplitude; 0 or less.
 public struct Decibels: Hashable, Comparable, Sendable {

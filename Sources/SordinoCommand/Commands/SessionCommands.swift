@@ -38,7 +38,8 @@ enum SessionCommands {
                 try client.reload()
             } catch {
                 // The daemon refuses a configuration with the words of `config check`.
-                throw error.code == .refused("InvalidArgument") ? BusError(.refused("BadConfiguration"), error.message) : error
+                throw error.code == .refused("InvalidArgument")
+                    ? BusError(.refused("BadConfiguration"), error.message) : error
             }
         }
     }
@@ -58,7 +59,7 @@ enum SessionCommands {
         let end = ContinuousClock().now + .milliseconds(Int64(seconds * 1000))
         while case let left = end - ContinuousClock().now, left > .zero {
             if isTerminal { context.err("\r\u{1B}[Koff for \(left.components.seconds + 1) s more; Ctrl-C: on again") }
-            if signals.wait(at: isTerminal ? min(left, .seconds(1)) : left) { break }
+            if signals.wait(atMost: isTerminal ? min(left, .seconds(1)) : left) { break }
         }
         if isTerminal { context.err("\r\u{1B}[K") }
         try on(context)
@@ -99,20 +100,26 @@ extension CommandFailure {
     }
 }
 
-/// Signals that are waited for instead of ending the process.
-struct SignalWait {
+/// Signals that are waited for instead of ending the process, as long as this lives.
+struct SignalWait: ~Copyable {
     private var set = sigset_t()
+    private var before = sigset_t()
 
     init(_ signals: [Int32]) {
         sigemptyset(&set)
         for signal in signals { sigaddset(&set, signal) }
-        pthread_sigmask(SIG_BLOCK, &set, nil)
+        pthread_sigmask(SIG_BLOCK, &set, &before)
+    }
+
+    deinit {
+        var before = before
+        pthread_sigmask(SIG_SETMASK, &before, nil)
     }
 
     /// Whether one came within that time.
-    func wait(at most: Duration) -> Bool {
-        var time = timespec(
-            tv_sec: Int(most.components.seconds), tv_nsec: Int(most.components.attoseconds / 1_000_000_000))
+    func wait(atMost duration: Duration) -> Bool {
+        let (seconds, attoseconds) = duration.components
+        var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
         var set = set
         return sigtimedwait(&set, nil, &time) > 0
     }

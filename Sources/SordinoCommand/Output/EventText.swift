@@ -9,8 +9,9 @@ enum EventText {
         switch event.event {
         case .claimAcquired: "\(claim(event)) begins"
         case .claimReleased: "\(claim(event)) ends"
-        case .winnerChanged: event.winner.map { "the winner is \(event.claim == nil ? $0.shown() : claim(event))" }
-            ?? "no claim wins any more"
+        case .winnerChanged:
+            event.winner.map { "the winner is \(event.claim == nil ? $0.shown() : claim(event))" }
+                ?? "no claim wins any more"
         case .standingChanged: "\(claim(event)) is \(event.claim?.standing.shown() ?? "?")\(counting(event.claim))"
         case .effectChanged: stream(event)
         case .routeChanged: "the route is \(device(event))"

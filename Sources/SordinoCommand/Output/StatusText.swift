@@ -30,7 +30,8 @@ struct StatusText {
 
     static func server(_ server: SessionStatus.Server) -> String {
         guard let kind = server.kind else { return "none yet; waiting for one" }
-        let name = (ServerKind(rawValue: kind)?.shownName ?? kind.shown()) + (server.version.map { " \($0.shown())" } ?? "")
+        let name =
+            (ServerKind(rawValue: kind)?.shownName ?? kind.shown()) + (server.version.map { " \($0.shown())" } ?? "")
         return name + (server.connected ? ", connected" : ", gone; waiting for it")
     }
 
@@ -52,7 +53,8 @@ struct StatusText {
     private var claimTable: String {
         var table = TextTable("Claims", ["ID", "KIND", "PROGRAM", "STANDING", "ORIGIN", "OUTPUT", "STREAMS"])
         for claim in status.claims {
-            let standing = claim.standing.shown() + (claim.counts ? "" : ", silent") + (claim.activated ? "" : ", not active")
+            let standing =
+                claim.standing.shown() + (claim.counts ? "" : ", silent") + (claim.activated ? "" : ", not active")
             table.add(
                 claim.id.shown(), claim.kind.shown(), Self.owner(claim.owner), standing, claim.origin.shown(),
                 claim.output.shown(), claim.streams.map { $0.shown() }.joined(separator: " "))

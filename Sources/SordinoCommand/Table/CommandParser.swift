@@ -136,7 +136,9 @@ struct CommandParser {
         guard let argument = spec.argument else {
             guard count == 0 else {
                 throw UsageError(
-                    message: "“\(spec.name.rawValue)” takes no arguments, and was given “\(invocation.arguments[0].shown())”")
+                    message:
+                        "“\(spec.name.rawValue)” takes no arguments, and was given “\(invocation.arguments[0].shown())”"
+                )
             }
             return
         }

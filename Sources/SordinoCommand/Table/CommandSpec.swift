@@ -85,11 +85,13 @@ struct CommandSpec: Sendable {
         self.argument = argument
     }
 
-    /// `run [--server auto|pipewire|pulseaudio] [--config FILE] [--replace]`.
-    var usage: String {
-        let options = options.map { $0.repeats ? "[\($0.usage)]…" : "[\($0.usage)]" }
-        return ([name.rawValue] + options + (argument.map { [$0.usage] } ?? [])).joined(separator: " ")
+    /// `[--server auto|pipewire|pulseaudio]`, `[--config FILE]`, …
+    var usageParts: [String] {
+        options.map { $0.repeats ? "[\($0.usage)]…" : "[\($0.usage)]" } + (argument.map { [$0.usage] } ?? [])
     }
+
+    /// `run [--server auto|pipewire|pulseaudio] [--config FILE] [--replace]`.
+    var usage: String { ([name.rawValue] + usageParts).joined(separator: " ") }
 
     func option(named name: String) -> OptionSpec? { options.first { $0.name == name } }
 }

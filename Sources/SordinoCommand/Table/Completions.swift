@@ -121,7 +121,8 @@ enum Completions {
     private static func zshCase(_ spec: CommandSpec, pattern: String) -> String {
         var specs = spec.options.map(zshOption) + ["'--help[explain]'"]
         if let argument = spec.argument {
-            let action = argument.kind == .file ? "_files" : spec.name == .help ? "(\(firstWords.joined(separator: " ")))" : ""
+            let action =
+                argument.kind == .file ? "_files" : spec.name == .help ? "(\(firstWords.joined(separator: " ")))" : ""
             switch argument.count {
             case .command: specs.append("'*:::command:_normal'")
             case .one, .optional: specs.append("'1:\(argument.placeholder):\(action)'")

@@ -24,11 +24,22 @@ enum HelpText {
     }
 
     static func command(_ spec: CommandSpec) -> String {
-        var parts = ["Usage: sordino \(spec.usage)", wrap(capitalized(spec.summary) + ".", indent: 0)]
+        var parts = [usage(spec), wrap(capitalized(spec.summary) + ".", indent: 0)]
         parts += spec.details.split(separator: "\n\n").map { wrap(String($0), indent: 0) }
-        let rows = spec.options.map { ($0.usage, $0.summary) } + (spec.argument.map { [($0.placeholder, $0.summary)] } ?? [])
+        let rows =
+            spec.options.map { ($0.usage, $0.summary) } + (spec.argument.map { [($0.placeholder, $0.summary)] } ?? [])
         if !rows.isEmpty { parts.append(columns(rows)) }
         return parts.joined(separator: "\n\n") + "\n"
+    }
+
+    /// Broken between options, never inside of one.
+    private static func usage(_ spec: CommandSpec) -> String {
+        var lines = ["Usage: sordino \(spec.name.rawValue)"]
+        for part in spec.usageParts {
+            let line = lines[lines.count - 1] + " " + part
+            if line.count <= width { lines[lines.count - 1] = line } else { lines.append("           " + part) }
+        }
+        return lines.joined(separator: "\n")
     }
 
     static func capitalized(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }

@@ -31,11 +31,12 @@ enum ManPage {
 
         """
 
-    private static func synopsis(_ spec: CommandSpec) -> String { ".B sordino \(escaped(spec.name.rawValue))\n" + tail(spec) }
+    private static func synopsis(_ spec: CommandSpec) -> String {
+        ".B sordino \(escaped(spec.name.rawValue))\n" + tail(spec)
+    }
 
     private static func tail(_ spec: CommandSpec) -> String {
-        let tail = spec.usage.dropFirst(spec.name.rawValue.count + 1)
-        return tail.isEmpty ? "" : line(String(tail))
+        spec.usageParts.isEmpty ? "" : line(spec.usageParts.joined(separator: " "))
     }
 
     private static func command(_ spec: CommandSpec) -> String {

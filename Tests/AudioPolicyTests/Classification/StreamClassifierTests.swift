@@ -1,0 +1,4 @@
+import AudioPolicy
+import Testing
+
+@Suite struct StreamClassifierTests {}
