@@ -34,6 +34,7 @@ let package = Package(
         library("AudioSession"),
         library("EventLoop"),
         library("AudioPolicy", ["AudioSession", "EventLoop"]),
+        library("AudioSessionTestHelper", ["AudioSession", "AudioPolicy", "EventLoop"]),
         library("AudioPolicyConfiguration", ["AudioPolicy", "AudioSession", "CSPAJSON"]),
         library("LinuxProcesses", ["AudioPolicy"]),
         library("SystemEventLoop", ["EventLoop", "CSystemd"]),
@@ -50,6 +51,11 @@ let package = Package(
             ["AudioPolicy", "AudioPolicyConfiguration", "HeadlessAudio", "SessionBus", "SordinoDaemon", "SordinoDemo"]),
         .executableTarget(name: "sordino", dependencies: ["SordinoCommand"], swiftSettings: settings),
 
+        tests("AudioSessionTests", ["AudioSession"]),
+        tests("AudioPolicyTests", ["AudioPolicy", "AudioSession", "AudioSessionTestHelper", "EventLoop"]),
+        tests("SordinoCommandTests", ["SordinoCommand", "AudioPolicy"]),
+        tests("SessionBusTests", ["SessionBus", "AudioPolicy", "SystemEventLoop"]),
+        tests("SordinoDaemonTests", ["SordinoDaemon", "AudioPolicy", "SystemEventLoop"]),
         .target(
             name: "DaemonTestSupport", dependencies: ["AudioPolicy", "HeadlessAudio", "SystemEventLoop"],
             path: "Tests/DaemonTestSupport", swiftSettings: settings),
