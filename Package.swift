@@ -86,6 +86,22 @@ let package = Package(
         library("PulseAudioServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
         tests("PulseAudioServerTests", ["PulseAudioServer", "AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
 
+        .executableTarget(
+            name: "sordino-bench",
+            dependencies: [
+                "AudioPolicy", "AudioPolicyConfiguration", "AudioSession", "EventLoop", "HeadlessAudio",
+                "LinuxProcesses", "PipeWireServer", "PulseAudioServer", "SordinoDaemon", "SoundRig", "SystemEventLoop",
+            ], path: "Sources/SordinoBench", swiftSettings: settings),
+        .executableTarget(
+            name: "sordino-bench-floor-pulse", dependencies: ["CPulse"], path: "Sources/BenchFloors/Pulse",
+            cSettings: [.treatAllWarnings(as: .error)], linkerSettings: [.linkedLibrary("pulse")]),
+        .executableTarget(
+            name: "sordino-bench-floor-pipewire", dependencies: ["CPipeWire"], path: "Sources/BenchFloors/PipeWire",
+            cSettings: [.treatAllWarnings(as: .error)], linkerSettings: [.linkedLibrary("pipewire-0.3")]),
+        .executableTarget(
+            name: "sordino-bench-player", dependencies: ["CSystemd"], path: "Sources/BenchFloors/Player",
+            cSettings: [.treatAllWarnings(as: .error)], linkerSettings: [.linkedLibrary("systemd")]),
+
         tests("AudioPolicyTests", ["AudioPolicy", "AudioSession"]),
         tests(
             "AudioPolicyConfigurationTests", ["AudioPolicyConfiguration", "AudioPolicy", "AudioSession"],
