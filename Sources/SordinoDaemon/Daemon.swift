@@ -30,6 +30,10 @@ public final class Daemon {
     private var bus: SessionBusService?
     private var isConnected = false
     private var isEnding = false
+    /// What must have its first answer, good or bad, before the session is ready.
+    private var unsettled: Set<Part> = [.bus, .server]
+
+    private enum Part { case bus, server }
 
     /// Runs until a signal ends it. Returns the exit code; throws with what keeps it from running at all.
     public static func run(_ options: Options, environment: [String: String]) throws(CommandFailure) -> Int32 {
@@ -73,7 +77,8 @@ public final class Daemon {
         ) { kind in makeSoundServer(kind, loop) }
     }
 
-    private static func reload(_ source: SettingsSource, _ log: DaemonLog) throws(SessionControlError) -> PolicySettings {
+    private static func reload(_ source: SettingsSource, _ log: DaemonLog) throws(SessionControlError) -> PolicySettings
+    {
         ServiceManager.reloading()
         defer { ServiceManager.ready() }
         do throws(CommandFailure) {
@@ -96,18 +101,25 @@ public final class Daemon {
             log(.notice, "connected to \(info.kind.shownName) \(info.version.shown())")
             session.driver.attach(connected: server, info, graph)
             ServiceManager.status("connected to \(info.kind.shownName)")
+            settle(.server)
         }
         finder.onEvent = { [unowned self] event in session.driver.receive(event) }
         finder.onLost = { [unowned self] failure in self.lost(failure) }
         finder.onNone = { [unowned self] failure in
             log(.notice, "waiting for a sound server: \(failure.message.shown(limit: 300))")
             ServiceManager.status("waiting for a sound server")
+            settle(.server)
         }
         finder.onRefused = { [unowned self] failure in
             self.fail(ExitCode.unavailable, failure.message.shown(limit: 300))
         }
         beginBus()
         finder.start()
+    }
+
+    private func settle(_ part: Part) {
+        guard unsettled.remove(part) != nil, unsettled.isEmpty else { return }
+        ServiceManager.ready()
     }
 
     private func announce(_ event: SessionEvent) {
@@ -130,7 +142,7 @@ public final class Daemon {
         let service = SessionBusService(loop: loop, control: session, address: address)
         service.onChange = { [unowned self] change in
             switch change {
-            case .running: ServiceManager.ready()
+            case .running: settle(.bus)
             case .failed(let error) where error.code == .nameTaken: fail(ExitCode.unavailable, error.message)
             case .failed(let error): withoutBus(error.message)
             }
@@ -147,7 +159,7 @@ public final class Daemon {
         log(
             .warning,
             "no session bus: \(reason.shown(limit: 300)); streams are looked after, programs and commands cannot ask")
-        ServiceManager.ready()
+        settle(.bus)
     }
 
     // MARK: Ending

@@ -19,7 +19,8 @@ enum DaemonCommands {
                 throw CommandFailure(
                     ExitCode.unavailable, "\(left) of \(before) changes could not be undone; they stay in the ledger")
             }
-            context.out(before == 0 ? "nothing had to be undone\n" : "\(before) \(before == 1 ? "change" : "changes") undone\n")
+            context.out(
+                before == 0 ? "nothing had to be undone\n" : "\(before) \(before == 1 ? "change" : "changes") undone\n")
         }
         guard invocation.has("hidden-gain") else { return }
         let cleared = try LedgerRestore.clearHiddenGains(environment: context.environment)
