@@ -34,6 +34,7 @@ let package = Package(
         library("AudioSession"),
         library("EventLoop"),
         library("AudioPolicy", ["AudioSession", "EventLoop"]),
+        library("AudioSessionTestHelper", ["AudioSession", "AudioPolicy", "EventLoop"]),
         library("AudioPolicyConfiguration", ["AudioPolicy", "AudioSession", "CSPAJSON"]),
         library("LinuxProcesses", ["AudioPolicy"]),
         library("SystemEventLoop", ["EventLoop", "CSystemd"]),
@@ -50,6 +51,11 @@ let package = Package(
             ["AudioPolicy", "AudioPolicyConfiguration", "HeadlessAudio", "SessionBus", "SordinoDaemon", "SordinoDemo"]),
         .executableTarget(name: "sordino", dependencies: ["SordinoCommand"], swiftSettings: settings),
 
+        tests("AudioSessionTests", ["AudioSession"]),
+        tests("AudioPolicyTests", ["AudioPolicy", "AudioSession", "AudioSessionTestHelper", "EventLoop"]),
+        tests("SordinoCommandTests", ["SordinoCommand", "AudioPolicy"]),
+        tests("SessionBusTests", ["SessionBus", "AudioPolicy", "SystemEventLoop"]),
+        tests("SordinoDaemonTests", ["SordinoDaemon", "AudioPolicy", "SystemEventLoop"]),
         .target(
             name: "DaemonTestSupport", dependencies: ["AudioPolicy", "HeadlessAudio", "SystemEventLoop"],
             path: "Tests/DaemonTestSupport", swiftSettings: settings),
@@ -57,6 +63,8 @@ let package = Package(
             "SordinoCommandTests",
             ["SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "DaemonTestSupport"]),
         tests("SessionBusTests", ["SessionBus", "AudioPolicy", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
+        tests("SordinoDaemonTests", ["SordinoDaemon", "AudioPolicy", "EventLoop", "HeadlessAudio", "SystemEventLoop", "DaemonTestSupport"]),
+        tests("PipeWireServerTests", ["PipeWireServer", "AudioPolicy", "EventLoop", "SystemEventLoop", "sordino-testplayer"]),
         tests(
             "SordinoDaemonTests",
             [
@@ -73,13 +81,26 @@ let package = Package(
         library("SoundRig", ["HeadlessAudio"]),
         library("SordinoDemo", ["HeadlessAudio", "SoundRig", "AudioPolicy", "SessionBus"]),
         tests("SoundRigTests", ["SoundRig", "HeadlessAudio"]),
-        tests("SordinoDemoTests", ["SordinoDemo"]),
-        .executableTarget(
-            name: "headless-probe", dependencies: ["HeadlessAudio"], path: "Sources/HeadlessProbe",
-            swiftSettings: settings),
-        tests("HeadlessAudioTests", ["HeadlessAudio", "headless-probe"]),
+        tests("SordinoDemoTests", ["SordinoDemo", "HeadlessAudio", "SoundRig", "sordino"]),
+        tests("HeadlessAudioTests", ["HeadlessAudio", "SoundRig", "sordino"]),
         library("PulseAudioServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
         tests("PulseAudioServerTests", ["PulseAudioServer", "AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
+
+        .executableTarget(
+            name: "sordino-bench",
+            dependencies: [
+                "AudioPolicy", "AudioPolicyConfiguration", "AudioSession", "EventLoop", "HeadlessAudio",
+                "LinuxProcesses", "PipeWireServer", "PulseAudioServer", "SordinoDaemon", "SoundRig", "SystemEventLoop",
+            ], path: "Sources/SordinoBench", swiftSettings: settings),
+        .executableTarget(
+            name: "sordino-bench-floor-pulse", dependencies: ["CPulse"], path: "Sources/BenchFloors/Pulse",
+            cSettings: [.treatAllWarnings(as: .error)], linkerSettings: [.linkedLibrary("pulse")]),
+        .executableTarget(
+            name: "sordino-bench-floor-pipewire", dependencies: ["CPipeWire"], path: "Sources/BenchFloors/PipeWire",
+            cSettings: [.treatAllWarnings(as: .error)], linkerSettings: [.linkedLibrary("pipewire-0.3")]),
+        .executableTarget(
+            name: "sordino-bench-player", dependencies: ["CSystemd"], path: "Sources/BenchFloors/Player",
+            cSettings: [.treatAllWarnings(as: .error)], linkerSettings: [.linkedLibrary("systemd")]),
 
         tests("AudioPolicyTests", ["AudioPolicy", "AudioSession"]),
         tests(

@@ -109,8 +109,7 @@ import Testing
         #expect(stream.properties["controls"] == "\u{1B}]0;x\u{07}\n\r\t")
         #expect(stream.properties["braces"] == "{[\"\\")
         let gain = SoftGain(volume: [0.1, 0.1], isMuted: false)
-        watched.server.perform([.setSoftGain(id, gain)])
-        try watched.wait("the gain") { try $0.stream(id).softGain == gain }
+        try watched.hold(gain, on: id)
     }
 
     private func version(_ server: PrivateServer) throws -> String {

@@ -73,6 +73,8 @@ public final class SoundServerDriver: AudioSessionDriver {
         ledger = Ledger(reading: store.read())
     }
 
+    deinit { timer?.cancel() }
+
     var ledgerCount: Int { reconciler?.ledger.count ?? ledger.count }
 
     // MARK: The server

@@ -45,8 +45,10 @@ enum HeadlessCommands {
         return String(decoding: path[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
+    /// The one that was asked for, else the first that is installed.
     private static func kind(_ invocation: Invocation) -> HeadlessServerKind {
-        invocation.value("server").flatMap(HeadlessServerKind.init(rawValue:)) ?? .pipewire
+        invocation.value("server").flatMap(HeadlessServerKind.init(rawValue:))
+            ?? HeadlessServerKind.installed.first ?? .pipewire
     }
 }
 
