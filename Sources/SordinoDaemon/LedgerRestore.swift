@@ -29,7 +29,7 @@ public final class LedgerRestore {
     /// server lets nobody in.
     public static func run(environment: [String: String]) throws(CommandFailure) -> (before: Int, left: Int) {
         let paths = try SessionPaths(environment: environment)
-        let lock = try SessionLock(paths)
+        let lock = try SessionLock(paths, hint: "everything is undone when it ends")
         let store = try FileLedgerStore(paths)
         let one = try LedgerRestore(ServerPlaces(environment: environment), .auto)
         var settings = PolicySettings()
