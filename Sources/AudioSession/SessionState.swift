@@ -1,4 +1,6 @@
-/// The outcome of arbitration: all that a driver is told.
+/// The outcome of arbitration as a driver is told it: the winner, and each claim whose standing is new.
+///
+/// What is not named is as it was, so that telling costs what has changed and not how many claims there are.
 public struct SessionState: Equatable, Sendable {
     public struct Entry: Equatable, Sendable {
         public var claim: Claim
@@ -13,33 +15,15 @@ public struct SessionState: Equatable, Sendable {
         }
     }
 
-    /// Every claim that is held, in the order they were acquired.
-    public var claims: [Entry]
+    /// The claim that configures route and profile; `nil`: the session is passive.
     public var winner: ClaimID?
+    /// Claims that are new, or whose claim or standing is another than before.
+    public var changed: [Entry]
+    public var released: [ClaimID]
 
-    public init(claims: [Entry] = [], winner: ClaimID? = nil) {
-        self.claims = claims
+    public init(winner: ClaimID? = nil, changed: [Entry] = [], released: [ClaimID] = []) {
         self.winner = winner
+        self.changed = changed
+        self.released = released
     }
-}
-
-/// Turns claims into effects. Knows nothing of ranks and refusals, which are the arbiter's.
-///
-/// A driver is confined to the loop of the session that owns it; all of its calls and events are made there.
-public protocol AudioSessionDriver: AnyObject {
-    /// Where its events go. Set once, before anything else is called.
-    var onEvent: ((AudioSessionDriverEvent) -> Void)? { get set }
-    /// Called once per change of arbitration, and not at all when nothing changed.
-    func apply(_ state: SessionState)
-    /// One line on the live session, for logs.
-    func diagnostics() -> String
-}
-
-public enum AudioSessionDriverEvent: Sendable {
-    /// The whole list of observed claims, whenever it changes.
-    case observed([ObservedClaim])
-    /// The sound server is gone; claims are kept.
-    case interrupted
-    /// It is back and the winner's state has been applied again.
-    case interruptionEnded(shouldResume: Bool)
 }

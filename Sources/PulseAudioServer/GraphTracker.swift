@@ -35,6 +35,8 @@ final class GraphTracker {
     private var defaultNames: (output: String?, input: String?)
     private var defaults: (output: DeviceID?, input: DeviceID?)
     private(set) var version = ""
+    /// The server's cookie: another one after each start of it.
+    private(set) var cookie: UInt32 = 0
     /// Our own cork module, from an earlier connection that could not take it away.
     private(set) var leftCorkModules: [UInt32] = []
 
@@ -53,6 +55,7 @@ final class GraphTracker {
     func readAll(server: @escaping (String) -> Void, done: @escaping (ServerFailure?) -> Void) {
         context.serverInfo({ [unowned self] info in
             version = info.pointee.server_version.map { String(cString: $0) } ?? ""
+            cookie = info.pointee.cookie
             readDefaults(info.pointee)
             server(info.pointee.server_name.map { String(cString: $0) } ?? "")
         }, end: { failure in

@@ -47,4 +47,14 @@ public protocol ProcessInspector {
     func facts(of pid: Int32) -> ProcessFacts?
     /// The user whose session this is.
     var userID: UInt32 { get }
+    /// Seconds since 1970; no process that a new stream belongs to started later.
+    var now: Double { get }
+    /// The process that calls itself `pid` in a PID namespace of its own and runs an executable of that file name, if
+    /// exactly one of ours does.
+    func process(namespaced pid: Int32, executable: String) -> ProcessFacts?
+}
+
+extension ProcessInspector {
+    public var now: Double { .infinity }
+    public func process(namespaced pid: Int32, executable: String) -> ProcessFacts? { nil }
 }

@@ -51,6 +51,8 @@ public struct StreamClassification: Equatable, Sendable {
     public var owner: StreamOwner
     /// The explicit claim that it belongs to, by a tag that its owner may use.
     public var claim: ClaimID?
+    /// The explicit claims held by its owner, tagged or not: none of them acts on it.
+    public var ownersClaims: Set<ClaimID> = []
     /// What the user's rules say besides the kind.
     public var actions = RuleActions()
 

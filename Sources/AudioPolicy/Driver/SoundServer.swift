@@ -6,10 +6,17 @@ public struct ServerInfo: Equatable, Sendable {
     public var kind: ServerKind
     /// `16.1`, `0.3.65`.
     public var version: String
+    /// Tells this run of the server from any other (its cookie), since indices start over when it does.
+    public var instance: String
+    /// How coarsely it keeps volumes, in units of the cube root of amplitude (the scale of both servers): what is
+    /// written reads back within one step.
+    public var volumeStep: Double
 
-    public init(kind: ServerKind, version: String) {
+    public init(kind: ServerKind, version: String, instance: String = "", volumeStep: Double = 1.0 / 65536) {
         self.kind = kind
         self.version = version
+        self.instance = instance
+        self.volumeStep = volumeStep
     }
 }
 

@@ -1,22 +1,5 @@
 public import AudioSession
 
-/// A level relative to a stream's baseline, in decibels of amplitude; 0 or less.
-public struct Decibels: Hashable, Comparable, Sendable {
-    public var value: Double
-
-    public init(_ value: Double) { self.value = value }
-
-    public static func < (a: Decibels, b: Decibels) -> Bool { a.value < b.value }
-}
-
-/// What one kind does to the streams of another.
-public enum Effect: Hashable, Sendable {
-    case none
-    case duck(Decibels)
-    case pause
-    case mute
-}
-
 /// The named levels, in decibels of amplitude. Sources: Android's −14 (focus ducking) and −35, PulseAudio's −20
 /// (`module-role-ducking`); −6 is "not heavily attenuated", what a voice chat asks for music beside it.
 public enum DuckLevel: String, CaseIterable, Sendable {

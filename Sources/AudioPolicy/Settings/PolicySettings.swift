@@ -55,6 +55,8 @@ public struct PolicySettings: Sendable {
     /// Unload `module-role-ducking` and `module-role-cork` of the user's while we run, and load them again at the end.
     public var takeOverRoleModules = true
     public var restoreEntries = RestoreEntries.heal
+    /// How long a headset stays in its call profile after the last claim that needed it.
+    public var headsetHold: Duration = .milliseconds(2000)
     /// The user's rules, in order of precedence; the first match of each action wins.
     public var rules: [Rule] = []
     /// The application table (programs whose role lies or lacks), same form, asked after the rules.
@@ -106,6 +108,8 @@ public struct RuleActions: Equatable, Sendable {
     public var level: Decibels?
     /// No observed claim is made for it.
     public var makesNoClaim = false
+    /// It is a filter's or a meter's leg that the server's facts do not give away: neither victim nor trigger.
+    public var isPlumbing = false
 
     public init() {}
 }

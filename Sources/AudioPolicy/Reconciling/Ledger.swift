@@ -1,0 +1,144 @@
+/// The record of every change that must be undone, as the lines of a store. An entry leaves only after a read-back
+/// confirmed the undo, or the object is gone and its stored value is healed, or somebody else's value took over.
+struct Ledger {
+    /// A stream that is not as its user left it.
+    struct StreamEntry: Equatable {
+        var volume: [Double]
+        var isMuted: Bool
+        var restoreKey: String?
+        /// Every volume that we have sent; a stream at any of them is at ours.
+        var written: [[Double]] = []
+        var mutedByUs = false
+        var hasSoftGain = false
+        var isPaused = false
+    }
+
+    /// A stored value that our writes make the server overwrite.
+    struct StoredEntry: Equatable {
+        var entry: RestoreEntry?
+        /// What we have made streams of the key have.
+        var written: [[Double]] = []
+        var mutes: Set<Bool> = []
+    }
+
+    /// So many written values are told apart from a user's; a stream is given its target often, and its steps seldom.
+    private static let memory = 256
+
+    private(set) var server: (kind: ServerKind, instance: String)?
+    private(set) var streams: [StreamID: StreamEntry] = [:]
+    private(set) var stored: [String: StoredEntry] = [:]
+    private(set) var unloaded: [ForeignPolicy] = []
+    private var pending = ""
+    private var lines = 0
+    private var mustRewrite = false
+
+    var count: Int { streams.count + stored.count + unloaded.count }
+    var isEmpty: Bool { count == 0 }
+
+    init() {}
+
+    /// What an earlier run left.
+    init(reading text: String) {
+        // What follows the last newline is half a line, and half a number is another number.
+        guard let end = text.utf8.lastIndex(of: 0x0A) else { return }
+        for line in text.utf8[..<end].split(separator: 0x0A) {
+            if let record = LedgerRecord(line: Substring(line)) { keep(record) }
+        }
+    }
+
+    /// Notes a record; it goes to the store with the next `flush`, before the operations that it is about are sent.
+    mutating func append(_ record: LedgerRecord) {
+        keep(record)
+        // An emptied store has lost its first line, which says which server the others are about.
+        if lines == 0, let server { pending += LedgerRecord.server(server.kind, instance: server.instance).line }
+        pending += record.line
+        lines += 1
+    }
+
+    /// Hands everything noted to the store. When nothing is left to undo the store is emptied instead.
+    mutating func flush(to store: any LedgerStore) {
+        guard !pending.isEmpty || mustRewrite else { return }
+        if isEmpty || mustRewrite || lines > 10_000 {
+            store.replace(with: isEmpty ? "" : snapshot())
+            lines = isEmpty ? 0 : 1
+            mustRewrite = false
+        } else {
+            store.append(pending)
+        }
+        pending = ""
+    }
+
+    /// Starts over with what is still to be undone, for a server whose run is another.
+    mutating func begin(_ kind: ServerKind, instance: String, keepingStreams: Bool) {
+        if !keepingStreams {
+            streams.removeAll()
+            // Another run has loaded what its own configuration says.
+            unloaded.removeAll()
+        }
+        server = (kind, instance)
+        mustRewrite = true
+    }
+
+    private mutating func keep(_ record: LedgerRecord) {
+        switch record {
+        case .server(let kind, let instance):
+            if server?.instance != instance {
+                streams.removeAll()
+                unloaded.removeAll()
+            }
+            server = (kind, instance)
+        case .baseline(let id, let volume, let isMuted, let key):
+            streams[id] = StreamEntry(volume: volume, isMuted: isMuted, restoreKey: key)
+        case .volume(let id, let volume):
+            if var entry = streams[id] {
+                Self.note(volume, in: &entry.written)
+                streams[id] = entry
+            }
+            if let key = streams[id]?.restoreKey { keepWritten(key, volume) }
+        case .mute(let id, let isMuted):
+            streams[id]?.mutedByUs = isMuted
+            if let key = streams[id]?.restoreKey { stored[key]?.mutes.insert(isMuted) }
+        case .soft(let id): streams[id]?.hasSoftGain = true
+        case .pause(let id): streams[id]?.isPaused = true
+        case .done(let id): streams[id] = nil
+        case .stored(let key, let entry): stored[key, default: StoredEntry()].entry = entry
+        case .storedVolume(let key, let volume): keepWritten(key, volume)
+        case .storedMute(let key, let isMuted): stored[key]?.mutes.insert(isMuted)
+        case .storedDone(let key): stored[key] = nil
+        case .unloaded(let policy): unloaded.append(policy)
+        case .loaded(let name): unloaded.removeAll { $0.name == name }
+        }
+    }
+
+    private mutating func keepWritten(_ key: String, _ volume: [Double]) {
+        guard var entry = stored[key] else { return }
+        Self.note(volume, in: &entry.written)
+        stored[key] = entry
+    }
+
+    private static func note(_ volume: [Double], in written: inout [[Double]]) {
+        if let index = written.firstIndex(of: volume) { written.remove(at: index) }
+        written.append(volume)
+        if written.count > memory { written.removeFirst() }
+    }
+
+    private func snapshot() -> String {
+        var text = server.map { LedgerRecord.server($0.kind, instance: $0.instance).line } ?? ""
+        for (key, value) in stored {
+            text += LedgerRecord.stored(key: key, entry: value.entry).line
+            for volume in value.written { text += LedgerRecord.storedVolume(key: key, volume).line }
+            for isMuted in value.mutes { text += LedgerRecord.storedMute(key: key, isMuted).line }
+        }
+        for (id, entry) in streams {
+            text += LedgerRecord.baseline(
+                id, volume: entry.volume, isMuted: entry.isMuted, restoreKey: entry.restoreKey
+            ).line
+            for volume in entry.written { text += LedgerRecord.volume(id, volume).line }
+            if entry.mutedByUs { text += LedgerRecord.mute(id, true).line }
+            if entry.hasSoftGain { text += LedgerRecord.soft(id).line }
+            if entry.isPaused { text += LedgerRecord.pause(id).line }
+        }
+        for policy in unloaded { text += LedgerRecord.unloaded(policy).line }
+        return text
+    }
+}

@@ -1,0 +1,145 @@
+/// One line of the ledger: something that was about to be done, or that is done with.
+///
+/// Lines are words separated by blanks; text within them is percent-encoded. What cannot be read is skipped, since the
+/// last line of a crash may be half a line.
+enum LedgerRecord: Equatable, Sendable {
+    /// The server that the following lines are about: its kind and what tells this run of it from any other.
+    case server(ServerKind, instance: String)
+    /// A stream's own volume and mute, before the first change of it.
+    case baseline(StreamID, volume: [Double], isMuted: Bool, restoreKey: String?)
+    case volume(StreamID, [Double])
+    case mute(StreamID, Bool)
+    case soft(StreamID)
+    case pause(StreamID)
+    /// The stream is as it should be, or gone, or somebody else's.
+    case done(StreamID)
+    /// What the server stored under a key before our first change; `entry` is `nil` where it stored nothing.
+    case stored(key: String, entry: RestoreEntry?)
+    /// What we have made a stream of the key have, whose own lines are gone.
+    case storedVolume(key: String, [Double])
+    case storedMute(key: String, Bool)
+    /// The store is as it should be.
+    case storedDone(key: String)
+    case unloaded(ForeignPolicy)
+    case loaded(name: String)
+
+    var line: String {
+        switch self {
+        case .server(let kind, let instance): "I \(kind.rawValue) \(encode(instance))\n"
+        case .baseline(let id, let volume, let isMuted, let key):
+            "B \(text(id)) \(isMuted ? 1 : 0) \(text(volume)) \(key.map(encode) ?? "-")\n"
+        case .volume(let id, let volume): "W \(text(id)) \(text(volume))\n"
+        case .mute(let id, let isMuted): "M \(text(id)) \(isMuted ? 1 : 0)\n"
+        case .soft(let id): "G \(text(id))\n"
+        case .pause(let id): "P \(text(id))\n"
+        case .done(let id): "D \(text(id))\n"
+        case .stored(let key, .none): "S \(encode(key))\n"
+        case .stored(let key, .some(let entry)):
+            "S \(encode(key)) \(entry.isMuted ? 1 : 0) \(text(entry.volume)) \(encode(entry.channelMap)) \(entry.device.map(encode) ?? "-")\n"
+        case .storedVolume(let key, let volume): "V \(encode(key)) \(text(volume))\n"
+        case .storedMute(let key, let isMuted): "N \(encode(key)) \(isMuted ? 1 : 0)\n"
+        case .storedDone(let key): "F \(encode(key))\n"
+        case .unloaded(let policy): "U \(encode(policy.name)) \(encode(policy.arguments))\n"
+        case .loaded(let name): "L \(encode(name))\n"
+        }
+    }
+
+    init?(line: some StringProtocol) {
+        let words = line.split(separator: " " as Character, omittingEmptySubsequences: false).map { String($0) }
+        guard let record = Self.read(words) else { return nil }
+        self = record
+    }
+
+    private static func read(_ words: [String]) -> LedgerRecord? {
+        guard words.count >= 2 else { return nil }
+        switch (words[0], words.count) {
+        case ("I", 3): return ServerKind(rawValue: words[1]).map { .server($0, instance: decode(words[2])) }
+        case ("S", 2): return .stored(key: decode(words[1]), entry: nil)
+        case ("S", 6):
+            guard let volume = volumes(words[3]), let isMuted = flag(words[2]) else { return nil }
+            let entry = RestoreEntry(
+                key: decode(words[1]), volume: volume, channelMap: decode(words[4]), isMuted: isMuted,
+                device: words[5] == "-" ? nil : decode(words[5]))
+            return .stored(key: entry.key, entry: entry)
+        case ("V", 3): return volumes(words[2]).map { .storedVolume(key: decode(words[1]), $0) }
+        case ("N", 3): return flag(words[2]).map { .storedMute(key: decode(words[1]), $0) }
+        case ("F", 2): return .storedDone(key: decode(words[1]))
+        case ("U", 3): return .unloaded(ForeignPolicy(name: decode(words[1]), arguments: decode(words[2])))
+        case ("L", 2): return .loaded(name: decode(words[1]))
+        default: return readStream(words)
+        }
+    }
+
+    private static func readStream(_ words: [String]) -> LedgerRecord? {
+        guard words.count >= 3, let direction = AudioDirection(rawValue: words[1]), let serial = UInt64(words[2]) else {
+            return nil
+        }
+        let id = StreamID(direction, serial)
+        switch (words[0], words.count) {
+        case ("B", 6):
+            guard let volume = volumes(words[4]), let isMuted = flag(words[3]) else { return nil }
+            return .baseline(
+                id, volume: volume, isMuted: isMuted, restoreKey: words[5] == "-" ? nil : decode(words[5]))
+        case ("W", 4): return volumes(words[3]).map { .volume(id, $0) }
+        case ("M", 4): return flag(words[3]).map { .mute(id, $0) }
+        case ("G", 3): return .soft(id)
+        case ("P", 3): return .pause(id)
+        case ("D", 3): return .done(id)
+        default: return nil
+        }
+    }
+
+    private static func volumes(_ text: String) -> [Double]? {
+        let parts = text.split(separator: ",", omittingEmptySubsequences: !text.contains(",")).map { Double($0) }
+        let values = parts.compactMap { $0 }
+        let isPlausible = values.count <= 64 && values.allSatisfy { $0 >= 0 && $0 <= Self.loudest }
+        return values.count == parts.count && isPlausible ? values : nil
+    }
+
+    /// 60 dB above what any mixer calls full: more is garbage, and not to be sent to anybody's ears.
+    private static let loudest = 1000.0
+
+    private static func flag(_ text: String) -> Bool? { ["0": false, "1": true][text] }
+}
+
+private func text(_ id: StreamID) -> String { "\(id.direction.rawValue) \(id.serial)" }
+/// Swift prints the shortest text that reads back as the same number, to the bit.
+private func text(_ volume: [Double]) -> String {
+    var result = ""
+    for (index, value) in volume.enumerated() {
+        if index > 0 { result += "," }
+        result += value.description
+    }
+    return result
+}
+
+private func encode(_ text: String) -> String {
+    guard !text.isEmpty else { return "%" }
+    var result = ""
+    for byte in text.utf8 {
+        if byte > 0x20 && byte < 0x7F && byte != 0x25 && byte != 0x2D {
+            result.unicodeScalars.append(Unicode.Scalar(byte))
+        } else {
+            let digits = Array("0123456789ABCDEF")
+            result += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
+        }
+    }
+    return result
+}
+
+private func decode(_ text: String) -> String {
+    guard text != "%" else { return "" }
+    var bytes: [UInt8] = []
+    var rest = text.utf8[...]
+    while let byte = rest.popFirst() {
+        if byte == 0x25, rest.count >= 2,
+            let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+        {
+            bytes.append(value)
+            rest = rest.dropFirst(2)
+        } else {
+            bytes.append(byte)
+        }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+}

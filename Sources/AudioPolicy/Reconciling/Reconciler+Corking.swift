@@ -1,0 +1,67 @@
+import AudioSession
+import EventLoop
+
+/// PulseAudio: cork requests through the server's own module (see `CorkRequests`).
+extension Reconciler {
+    func isCorkRequested(of stream: ServerStream) -> Bool {
+        guard let role = stream.properties["media.role"] else { return false }
+        return corks.roles.contains(role)
+    }
+
+    /// Whether the stream is corked because we asked for it: it counts as playing.
+    func isCorkedByUs(_ id: StreamID) -> Bool {
+        guard let treatment = treatments[id] else { return false }
+        return treatment.silencing == .corkRequest || treatment.cork.awaitsUncork
+    }
+
+    /// Takes note of what a stream's plan is, before `decideCorks`.
+    mutating func preparePause(_ stream: ServerStream, plan: StreamPlan, isNew: Bool) {
+        guard isPulseAudio, stream.id.direction == .output else { return }
+        guard let role = stream.properties["media.role"], !role.isEmpty else { return }
+        let isRunning = !stream.isCorked || isCorkedByUs(stream.id)
+        // One that has only appeared has met the module before us, and may be corked by it already.
+        let isCaught = isNew && corks.roles.contains(role)
+        let isToPause = plan.effect == .pause && obeys(stream.id, plan) && !baseline(of: stream).isMuted
+        corks.set(
+            stream.id, .init(role: role, isRunning: isRunning || isCaught, isToPause: isToPause && !isCaught))
+    }
+
+    /// Asks for, or takes back, cork requests. Returns the streams that this may concern.
+    mutating func decideCorks() -> [StreamID] {
+        guard isPulseAudio else { return [] }
+        let before = corks.roles
+        guard let roles = corks.decide() else { return [] }
+        operations.append(.setCorkedRoles(roles))
+        return corks.streams(of: before.union(roles))
+    }
+
+    /// The module's mute is not stored by itself, but with the next change of a stream whose mute somebody has ever set.
+    mutating func noteModulesMute(of treatment: Treatment, _ id: StreamID, now: LoopInstant) {
+        guard let key = treatment.restoreKey else { return }
+        stored.track(key, now: now)
+        stored.wrote(key, id, mute: true, own: treatment.baselineMuted, now: now)
+    }
+
+    mutating func releaseCork(_ treatment: inout Treatment) {
+        treatment.cork.released = nextBatch
+        treatment.cork.awaitsUncork = treatment.cork.hasCorked
+    }
+
+    /// Returns whether the stream's mute is the module's affair as of this read.
+    mutating func observeCork(_ stream: ServerStream, _ treatment: inout Treatment) -> Bool {
+        if treatment.silencing == .corkRequest {
+            let isUndone =
+                treatment.cork.hasMuted && !stream.isMuted || treatment.cork.hasCorked && !stream.isCorked
+            treatment.cork.hasMuted = treatment.cork.hasMuted || stream.isMuted
+            treatment.cork.hasCorked = treatment.cork.hasCorked || stream.isCorked
+            // Somebody unmuted it or pressed play: the whole request is taken back before the module mutes it again.
+            if isUndone { override(&treatment, stream.id) }
+            return true
+        }
+        if !stream.isCorked { treatment.cork.awaitsUncork = false }
+        guard let released = treatment.cork.released else { return false }
+        guard stream.includesBatch >= released else { return true }
+        treatment.cork.released = nil
+        return false
+    }
+}

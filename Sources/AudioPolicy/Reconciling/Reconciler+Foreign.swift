@@ -1,0 +1,115 @@
+import AudioSession
+import EventLoop
+
+/// What somebody else does meanwhile.
+extension Reconciler {
+    /// Leaves the stream to whoever has just undone our effect, until its present holders are gone.
+    mutating func override(_ treatment: inout Treatment, _ id: StreamID) {
+        treatment.overriddenHolders = treatment.holders
+        if treatment.silencing == .corkRequest { releaseCork(&treatment) }
+        treatment.silencing = nil
+        endRamp(&treatment, id)
+    }
+
+    // MARK: PulseAudio
+
+    mutating func observePulseAudio(
+        _ stream: ServerStream, _ treatment: inout Treatment, in graph: ServerGraph, now: LoopInstant
+    ) {
+        let expected = treatment.volumes.expected(including: stream.includesBatch)
+        if !resolution.same(stream.volume, expected) {
+            if let scaled = scaledWithSink(stream, treatment, expected: expected, in: graph) {
+                treatment.baseline = scaled
+                treatment.volumes.read(stream.volume, including: stream.includesBatch)
+                if let key = treatment.restoreKey { stored.setOwn(key, stream.id, volume: scaled) }
+                noteNewBaseline(treatment, stream.id)
+                // What was under way was meant for the sink's former volume.
+                writeVolume(&treatment, stream.id, now: now)
+            } else {
+                takeForeignVolume(stream, &treatment, in: graph, now: now)
+            }
+        }
+        guard !observeCork(stream, &treatment) else { return }
+        let expectedMute = treatment.mutes.expected(including: stream.includesBatch)
+        if stream.isMuted != expectedMute { takeForeignMute(stream, &treatment, in: graph, now: now) }
+    }
+
+    private mutating func takeForeignVolume(
+        _ stream: ServerStream, _ treatment: inout Treatment, in graph: ServerGraph, now: LoopInstant
+    ) {
+        let hadEffect = treatment.factor != 1 || treatment.ramp != nil
+        treatment.volumes.read(stream.volume, including: stream.includesBatch)
+        treatment.baseline = stream.volume
+        treatment.factor = 1
+        if hadEffect {
+            let silencing = treatment.silencing
+            override(&treatment, stream.id)
+            if silencing == .mute { writeMute(&treatment, stream.id, treatment.baselineMuted, now: now) }
+        }
+        noteNewBaseline(treatment, stream.id)
+        if let key = treatment.restoreKey {
+            heal(stored.tookOver(key, stream.id, volume: stream.volume, entry: graph.restoreEntries[key], now: now))
+        }
+        // Writes of ours that were under way have overwritten it: it is put there again.
+        writeVolume(&treatment, stream.id, now: now)
+    }
+
+    private mutating func takeForeignMute(
+        _ stream: ServerStream, _ treatment: inout Treatment, in graph: ServerGraph, now: LoopInstant
+    ) {
+        let undidOurs = treatment.silencing == .mute && !stream.isMuted
+        treatment.mutes.read(stream.isMuted, including: stream.includesBatch)
+        treatment.baselineMuted = stream.isMuted
+        if undidOurs { override(&treatment, stream.id) }
+        noteNewBaseline(treatment, stream.id)
+        if let key = treatment.restoreKey {
+            heal(stored.tookOver(key, stream.id, mute: stream.isMuted, entry: graph.restoreEntries[key], now: now))
+        }
+        writeMute(&treatment, stream.id, treatment.silencing == .mute || treatment.baselineMuted, now: now)
+    }
+
+    /// With flat volumes a sink's change scales the volumes of its streams: no override, and the baseline goes along, but
+    /// never above the sink.
+    private func scaledWithSink(
+        _ stream: ServerStream, _ treatment: Treatment, expected: [Double], in graph: ServerGraph
+    ) -> [Double]? {
+        guard let device = stream.device.flatMap({ graph.devices[$0] }), device.isFlat,
+            let factor = flatChanges[device.id], expected.count == stream.volume.count,
+            let ceiling = device.volume.max()
+        else { return nil }
+        let isScaled = zip(expected, stream.volume).allSatisfy { expected, found in
+            abs(expected * factor - found) <= 0.02 * max(expected * factor, found) + resolution.step
+        }
+        return isScaled ? treatment.baseline.map { min($0 * factor, ceiling) } : nil
+    }
+
+    /// A stream that we do nothing to, but whose key we have touched: its user's changes are the store's own.
+    mutating func noteForeignChange(
+        of stream: ServerStream, before: ServerStream, in graph: ServerGraph, now: LoopInstant
+    ) {
+        guard isPulseAudio, let key = stream.restoreKey, stored.isTracked(key) else { return }
+        let entry = graph.restoreEntries[key]
+        if !resolution.same(stream.volume, before.volume) {
+            heal(stored.tookOver(key, stream.id, volume: stream.volume, entry: entry, now: now))
+        }
+        if stream.isMuted != before.isMuted {
+            heal(stored.tookOver(key, stream.id, mute: stream.isMuted, entry: entry, now: now))
+        }
+    }
+
+    // MARK: PipeWire
+
+    mutating func observePipeWire(_ stream: ServerStream, before: ServerStream?, _ treatment: inout Treatment) {
+        if treatment.silencing == .pauseCommand {
+            if stream.isCorked { treatment.hasStoppedItself = true }
+            if before?.isCorked == true, !stream.isCorked { override(&treatment, stream.id) }
+        }
+        guard !stream.volume.isEmpty else { return }
+        let wasMuted = treatment.baselineMuted
+        treatment.baseline = stream.volume
+        treatment.baselineMuted = stream.isMuted
+        treatment.softGains.read(stream.softGain, including: stream.includesBatch)
+        if same(stream.softGain, treatment.lastSoftGain) { treatment.refusals = 0 }
+        if wasMuted, !stream.isMuted, treatment.silencing == .mute { override(&treatment, stream.id) }
+    }
+}

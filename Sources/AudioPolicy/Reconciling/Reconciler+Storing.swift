@@ -1,0 +1,105 @@
+import AudioSession
+import EventLoop
+
+/// The server's store of volumes, the user's role modules, and what an earlier run left.
+extension Reconciler {
+    // MARK: The store
+
+    /// The store's entry under a key, whenever it changes.
+    mutating func observeStored(_ key: String, _ entry: RestoreEntry?, now: LoopInstant) {
+        guard isPulseAudio else { return }
+        let operation = stored.read(key, entry, now: now)
+        guard healsRestoreEntries else { return }
+        heal(operation)
+        if let known = ledger.stored[key], known.entry != stored.own(key), stored.isTracked(key) {
+            ledger.append(.stored(key: key, entry: stored.own(key)))
+        }
+    }
+
+    mutating func heal(_ operation: ServerOperation?) {
+        if healsRestoreEntries, let operation { operations.append(operation) }
+    }
+
+    /// Lets entries of the store leave the ledger that are as they should be, and whose streams all are.
+    mutating func closeStored(in graph: ServerGraph, now: LoopInstant) {
+        if isPulseAudio, !ledger.stored.isEmpty {
+            let busy = Set(ledger.streams.values.compactMap(\.restoreKey))
+            for key in ledger.stored.keys where !busy.contains(key) && stored.isHealed(key) {
+                if stored.quietFrom(key).map({ $0 <= now }) ?? true { ledger.append(.storedDone(key: key)) }
+            }
+        }
+        stored.forgetQuiet(now: now)
+    }
+
+    // MARK: A stream that begins at a level of ours
+
+    mutating func takeInherited(_ stream: ServerStream, now: LoopInstant) {
+        guard isPulseAudio, healsRestoreEntries, let inherited = stored.inherited(stream, now: now) else { return }
+        var treatment = Treatment(of: stream)
+        if let volume = inherited.volume {
+            treatment.baseline = volume
+            treatment.factor = nil
+        }
+        if let mute = inherited.mute {
+            treatment.baselineMuted = mute
+            treatment.silencing = .mute
+        }
+        treatments[stream.id] = treatment
+    }
+
+    // MARK: Role modules of the user's
+
+    mutating func takeOver(_ policy: ForeignPolicy) {
+        ledger.append(.unloaded(policy))
+        operations.append(.unloadPolicy(policy))
+    }
+
+    mutating func giveBackPolicies() {
+        for policy in ledger.unloaded {
+            operations.append(.loadPolicy(policy))
+            ledger.append(.loaded(name: policy.name))
+        }
+    }
+
+    // MARK: What an earlier run left
+
+    /// Takes up a stream that an earlier run has changed and not put back: its baseline is the ledger's, unless
+    /// somebody else has written since. Returns whether it is still silenced by us.
+    mutating func adopt(_ stream: ServerStream, _ entry: Ledger.StreamEntry, now: LoopInstant) -> Bool {
+        var treatment = treatments[stream.id] ?? Treatment(of: stream)
+        if isPulseAudio {
+            let isOurs = entry.written.contains { resolution.same($0, stream.volume) }
+            if isOurs, entry.volume.count == stream.volume.count {
+                treatment.baseline = entry.volume
+                treatment.factor = nil
+            }
+            if entry.mutedByUs, stream.isMuted, !entry.isMuted {
+                treatment.baselineMuted = false
+                treatment.silencing = .mute
+            }
+            if let key = treatment.restoreKey { adoptKey(key, stream.id, entry, treatment, now: now) }
+        } else {
+            treatment.factor = stream.softGain == nil ? 1 : nil
+            if entry.isPaused { treatment.silencing = .pauseCommand }
+        }
+        treatments[stream.id] = treatment
+        return treatment.silencing != nil
+    }
+
+    /// The server goes on storing the stream at each of its changes.
+    private mutating func adoptKey(
+        _ key: String, _ id: StreamID, _ entry: Ledger.StreamEntry, _ treatment: Treatment, now: LoopInstant
+    ) {
+        guard stored.isTracked(key) else { return }
+        if !entry.written.isEmpty { stored.wrote(key, id, volume: entry.volume, own: treatment.baseline, now: now) }
+        if entry.mutedByUs { stored.wrote(key, id, mute: true, own: treatment.baselineMuted, now: now) }
+    }
+
+    /// Takes up entries of the store that an earlier run has changed and not healed, before the store is read.
+    mutating func adoptKeys(_ keys: [String: Ledger.StoredEntry], now: LoopInstant) {
+        guard isPulseAudio, healsRestoreEntries else { return }
+        for (key, entry) in keys {
+            stored.adopt(key, own: entry.entry, written: entry.written, mutes: entry.mutes, now: now)
+        }
+    }
+}

@@ -1,0 +1,210 @@
+import AudioSession
+import EventLoop
+
+/// Plan − graph − ledger → operations. Pure and incremental: one stream at a time, and ramps by the clock.
+///
+/// The two servers differ in what a duck is. PulseAudio: the stream's own volume, which mixers show, so that a foreign
+/// volume is the level wanted now and overrides us. PipeWire: a soft gain in place of the user's volume, so that a
+/// foreign volume is a new baseline and the duck stays on it.
+struct Reconciler {
+    let server: ServerInfo
+    var timing: PolicySettings.Timing
+    var healsRestoreEntries: Bool
+    let resolution: VolumeResolution
+    var treatments: [StreamID: Treatment] = [:]
+    var stored: StoredValues
+    var ramping: Set<StreamID> = []
+    /// Streams that a server did not let us treat in some way: the next best way is taken.
+    var cannotPause: Set<StreamID> = []
+    var uncontrollable: Set<StreamID> = []
+    /// PulseAudio: what the cork trigger acts on now.
+    var corks = CorkRequests()
+    /// PulseAudio: flat sinks whose volume has changed with the events now being handled, and by which factor.
+    var flatChanges: [DeviceID: Double] = [:]
+
+    /// What is to be sent next, in order, and what belongs into the ledger before.
+    var operations: [ServerOperation] = []
+    var ledger: Ledger
+    /// The number that `SoundServer.perform` will give the operations now being collected.
+    private(set) var nextBatch: UInt64 = 1
+
+    init(server: ServerInfo, settings: PolicySettings, ledger: Ledger) {
+        self.server = server
+        timing = settings.timing
+        healsRestoreEntries = settings.restoreEntries == .heal
+        resolution = VolumeResolution(step: server.volumeStep)
+        stored = StoredValues(resolution: resolution)
+        self.ledger = ledger
+    }
+
+    var isPulseAudio: Bool { server.kind == .pulseaudio }
+
+    /// Takes the collected operations; they are one batch.
+    mutating func takeOperations() -> [ServerOperation] {
+        guard !operations.isEmpty else { return [] }
+        defer { operations.removeAll(keepingCapacity: true) }
+        nextBatch += 1
+        return operations
+    }
+
+    /// Whether an override keeps the effect away from this stream.
+    func isOverridden(_ id: StreamID) -> Bool { treatments[id]?.isOverridden ?? false }
+
+    func baseline(of stream: ServerStream) -> (volume: [Double], isMuted: Bool) {
+        treatments[stream.id].map { ($0.baseline, $0.baselineMuted) } ?? (stream.volume, stream.isMuted)
+    }
+
+    /// Whether nothing is left to undo, and nothing on its way.
+    var isDone: Bool {
+        ledger.streams.isEmpty && ledger.unloaded.isEmpty && (ledger.stored.isEmpty || !isPulseAudio) && ramping.isEmpty
+            && corks.roles.isEmpty
+    }
+
+    // MARK: What the server says
+
+    /// A stream as it is now, before its new plan: finds out what somebody else did to it.
+    mutating func observe(_ stream: ServerStream, before: ServerStream?, in graph: ServerGraph, now: LoopInstant) {
+        guard var treatment = treatments[stream.id] else {
+            if let before {
+                noteForeignChange(of: stream, before: before, in: graph, now: now)
+            } else {
+                takeInherited(stream, now: now)
+            }
+            return
+        }
+        if isPulseAudio {
+            observePulseAudio(stream, &treatment, in: graph, now: now)
+        } else {
+            observePipeWire(stream, before: before, &treatment)
+        }
+        treatments[stream.id] = treatment
+        closeIfDone(stream.id)
+    }
+
+    mutating func removed(_ id: StreamID, restoreKey: String?) {
+        stored.removed(id, key: treatments[id]?.restoreKey ?? restoreKey)
+        cannotPause.remove(id)
+        uncontrollable.remove(id)
+        corks.set(id, nil)
+        endTreatment(id)
+        if ledger.streams[id] != nil { ledger.append(.done(id)) }
+    }
+
+    /// An operation was turned down. Returns the stream to be planned anew.
+    mutating func failed(_ operation: ServerOperation) -> StreamID? {
+        switch operation {
+        case .pause(let id):
+            cannotPause.insert(id)
+            if treatments[id]?.silencing == .pauseCommand { treatments[id]?.silencing = nil }
+            return id
+        case .setVolume(let id, let volume):
+            treatments[id]?.volumes.dropLast { $0 == volume }
+            return giveUp(id)
+        case .setMute(let id, let isMuted):
+            treatments[id]?.mutes.dropLast { $0 == isMuted }
+            return giveUp(id)
+        case .setSoftGain(let id, let gain):
+            treatments[id]?.softGains.dropLast { $0 == gain }
+            return giveUp(id)
+        case .setCorkedRoles:
+            corks.fail()
+            return nil
+        default: return nil
+        }
+    }
+
+    /// A stream that cannot be brought to anything is left as it is.
+    private mutating func giveUp(_ id: StreamID) -> StreamID? {
+        uncontrollable.insert(id)
+        treatments[id]?.silencing = nil
+        treatments[id]?.factor = 1
+        treatments[id]?.ramp = nil
+        ramping.remove(id)
+        endTreatment(id)
+        if ledger.streams[id] != nil { ledger.append(.done(id)) }
+        return id
+    }
+
+    // MARK: What is wanted
+
+    /// Whether the plan's effect is to be there, or somebody has undone it and its holders are still the same.
+    func obeys(_ id: StreamID, _ plan: StreamPlan) -> Bool {
+        guard !uncontrollable.contains(id) else { return false }
+        return treatments[id].map { $0.overriddenHolders.isDisjoint(with: plan.holders) } ?? true
+    }
+
+    /// Brings a stream towards its plan.
+    /// - Parameter abrupt: without a fade, as for a stream that has only begun, or has moved.
+    mutating func reconcile(_ stream: ServerStream, plan: StreamPlan, abrupt: Bool, now: LoopInstant) {
+        if uncontrollable.contains(stream.id) { return }
+        if treatments[stream.id] == nil {
+            // On PipeWire a stream without a volume has not been given its own yet, or has none: it can still be paused.
+            guard plan.effect != .none, !stream.volume.isEmpty || !isPulseAudio && plan.effect == .pause else { return }
+            treatments[stream.id] = Treatment(of: stream)
+        }
+        guard var treatment = treatments[stream.id] else { return }
+        treatment.overriddenHolders.formIntersection(plan.holders)
+        treatment.holders = plan.holders
+        let effect: Effect = treatment.isOverridden ? .none : plan.effect
+        aim(&treatment, stream, at: effect.factor, abrupt: abrupt, now: now)
+        silence(&treatment, stream, with: method(for: effect, stream), now: now)
+        treatments[stream.id] = treatment
+        closeIfDone(stream.id)
+    }
+
+    /// Takes each fade a step further, and closes what time has closed.
+    mutating func advance(to now: LoopInstant, in graph: ServerGraph) {
+        for id in ramping.sorted() {
+            guard let stream = graph.streams[id], var treatment = treatments[id], let ramp = treatment.ramp else {
+                ramping.remove(id)
+                continue
+            }
+            if let factor = ramp.factor(at: now) {
+                if ramp.isOver(at: now) { endRamp(&treatment, id) }
+                write(&treatment, stream, factor: factor, now: now)
+                treatments[id] = treatment
+                closeIfDone(id)
+            }
+        }
+        closeStored(in: graph, now: now)
+    }
+
+    func nextStep(after now: LoopInstant) -> LoopInstant? {
+        let step = ramping.compactMap { treatments[$0]?.ramp?.nextStep(after: now) }.min()
+        let quiet = ledger.stored.keys.compactMap { stored.quietFrom($0) }.filter { $0 > now }.min()
+        return [step, quiet].compactMap { $0 }.min()
+    }
+
+    /// Undoes everything in force, and leaves it undone until the present holders are gone.
+    mutating func overrideAll() {
+        for (id, treatment) in treatments where !treatment.isOverridden {
+            treatments[id]?.overriddenHolders = treatment.holders
+        }
+    }
+
+    // MARK: Ending
+
+    /// A treatment is over when nothing of ours is in force and a read has shown it; one that somebody has overridden is
+    /// kept, with nothing left to undo, until the holders of that moment are gone.
+    private mutating func closeIfDone(_ id: StreamID) {
+        guard let treatment = treatments[id], treatment.isAtRest, isConfirmed(treatment) else { return }
+        if ledger.streams[id] != nil { ledger.append(.done(id)) }
+        if !treatment.isOverridden { endTreatment(id) }
+    }
+
+    private func isConfirmed(_ treatment: Treatment) -> Bool {
+        if !isPulseAudio { return treatment.softGains.isConfirmed { same($0, $1) } }
+        return treatment.cork.released == nil && treatment.mutes.isConfirmed(==)
+            && treatment.volumes.isConfirmed { resolution.equal($0, $1) }
+    }
+
+    private mutating func endTreatment(_ id: StreamID) {
+        treatments[id] = nil
+        ramping.remove(id)
+    }
+
+    func same(_ a: SoftGain?, _ b: SoftGain?) -> Bool {
+        guard let a, let b else { return a == nil && b == nil }
+        return a.isMuted == b.isMuted && resolution.same(a.volume, b.volume)
+    }
+}

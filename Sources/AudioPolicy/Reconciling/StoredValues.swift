@@ -1,0 +1,215 @@
+import EventLoop
+
+/// PulseAudio stores the volume of a stream at every change, under a key that all streams of a role share. This keeps,
+/// for each key that our writes touch, the entry's own value: what it was before our first write, updated by whatever
+/// change is not ours. Whenever the store says otherwise, the own value is written back.
+struct StoredValues {
+    /// From our first write on the server stores a stream at each of its changes, whatever the change. What it has of
+    /// its own then is no more its user's word on the entry than our level was.
+    private struct Touched {
+        var volume: [Double]?
+        var mute: Bool?
+    }
+
+    private struct Tracked {
+        /// No volume: the entry has none, or there is no entry.
+        var own: RestoreEntry
+        var streams: [StreamID: Touched] = [:]
+        /// What we have made streams of this key have, and former own values that we have written back; newest last.
+        var volumes: [(value: [Double], at: LoopInstant)] = []
+        var mutes: [Bool: LoopInstant] = [:]
+        var lastWrite: LoopInstant
+
+        mutating func note(_ value: [Double], at now: LoopInstant) {
+            volumes.removeAll { $0.value == value }
+            volumes.append((value, now))
+            if volumes.count > StoredValues.memory { volumes.removeFirst(StoredValues.memory / 2) }
+        }
+    }
+
+    /// How long after our last write to a stream of the key the store may still change by it.
+    private static let settling: Duration = .milliseconds(200)
+    /// How long a value of ours can be in the store before it is healed, for streams that begin in that moment.
+    private static let exposure: Duration = .milliseconds(100)
+    private static let memory = 256
+
+    let resolution: VolumeResolution
+    private var tracked: [String: Tracked] = [:]
+    /// The store as it was last read.
+    private var entries: [String: RestoreEntry] = [:]
+
+    init(resolution: VolumeResolution) { self.resolution = resolution }
+
+    func isTracked(_ key: String) -> Bool { tracked[key] != nil }
+
+    /// `nil` where the key has no entry of its own.
+    func own(_ key: String) -> RestoreEntry? {
+        guard let own = tracked[key]?.own, !own.isVoid else { return nil }
+        return own
+    }
+
+    /// When the store will have seen our last write; `nil` for a key that we have nothing to do with.
+    func quietFrom(_ key: String) -> LoopInstant? { tracked[key].map { $0.lastWrite + Self.settling } }
+
+    /// Whether the entry, as it was last read, is the key's own.
+    func isHealed(_ key: String) -> Bool {
+        guard let own = tracked[key]?.own else { return true }
+        return same(own, entries[key] ?? RestoreEntry(void: key))
+    }
+
+    // MARK: Our writes
+
+    /// Before the first write to a stream of the key.
+    mutating func track(_ key: String, now: LoopInstant) {
+        guard tracked[key] == nil else { return }
+        tracked[key] = Tracked(own: entries[key] ?? RestoreEntry(void: key), lastWrite: now)
+    }
+
+    /// - Parameter own: what the stream has of its own.
+    mutating func wrote(_ key: String, _ id: StreamID, volume: [Double], own: [Double], now: LoopInstant) {
+        guard tracked[key] != nil else { return }
+        tracked[key]?.streams[id, default: Touched()].volume = own
+        tracked[key]?.note(volume, at: now)
+        tracked[key]?.lastWrite = now
+    }
+
+    mutating func wrote(_ key: String, _ id: StreamID, mute: Bool, own: Bool, now: LoopInstant) {
+        guard tracked[key] != nil else { return }
+        tracked[key]?.streams[id, default: Touched()].mute = own
+        tracked[key]?.mutes[mute] = now
+        tracked[key]?.lastWrite = now
+    }
+
+    /// A stream's own volume has changed without being anybody's word on the entry.
+    mutating func setOwn(_ key: String, _ id: StreamID, volume: [Double]) {
+        if tracked[key]?.streams[id]?.volume != nil { tracked[key]?.streams[id]?.volume = volume }
+    }
+
+    // MARK: Others'
+
+    /// Somebody set a stream of this key to a volume of their own: the server stores it, and so it is the entry's own
+    /// from now on. Says what must be written back where the store has been healed to the former one.
+    mutating func tookOver(
+        _ key: String, _ id: StreamID, volume: [Double], entry: RestoreEntry?, now: LoopInstant
+    ) -> ServerOperation? {
+        guard var known = tracked[key] else { return nil }
+        known.streams[id]?.volume = nil
+        if !resolution.same(known.own.volume, volume) {
+            if !known.own.volume.isEmpty { known.note(known.own.volume, at: now) }
+            if known.own.volume.count != volume.count { known.own.channelMap = "" }
+            known.own.volume = volume
+        }
+        known.volumes.removeAll { resolution.same($0.value, volume) }
+        tracked[key] = known
+        return difference(key, entry, now: now)
+    }
+
+    mutating func tookOver(
+        _ key: String, _ id: StreamID, mute: Bool, entry: RestoreEntry?, now: LoopInstant
+    ) -> ServerOperation? {
+        guard tracked[key] != nil else { return nil }
+        tracked[key]?.streams[id]?.mute = nil
+        tracked[key]?.own.isMuted = mute
+        tracked[key]?.mutes[mute] = nil
+        return difference(key, entry, now: now)
+    }
+
+    /// A new stream of the key began in the moment between a write of ours and its healing: the volume and mute that it
+    /// would have had; `nil` where what it has does not come from us.
+    func inherited(_ stream: ServerStream, now: LoopInstant) -> (volume: [Double]?, mute: Bool?)? {
+        guard let key = stream.restoreKey, let known = tracked[key] else { return nil }
+        let isRecent = { (time: LoopInstant) in time + Self.exposure >= now }
+        var volume: [Double]?
+        if !resolution.same(known.own.volume, stream.volume),
+            known.volumes.contains(where: { isRecent($0.at) && resolution.same($0.value, stream.volume) })
+        {
+            volume =
+                known.own.volume.count == stream.volume.count
+                ? known.own.volume : [Double](repeating: known.own.volume.max() ?? 1, count: stream.volume.count)
+        }
+        let isMuteOurs = stream.isMuted && !known.own.isMuted && known.mutes[true].map(isRecent) ?? false
+        return volume == nil && !isMuteOurs ? nil : (volume, isMuteOurs ? false : nil)
+    }
+
+    // MARK: The store
+
+    /// Takes an entry as the store has it now, and says what must be written back, if anything.
+    mutating func read(_ key: String, _ entry: RestoreEntry?, now: LoopInstant) -> ServerOperation? {
+        entries[key] = entry
+        guard var known = tracked[key] else { return nil }
+        let found = entry ?? RestoreEntry(void: key)
+        if !isOurs(found.volume, known) {
+            known.own.volume = found.volume
+            known.own.channelMap = found.channelMap
+        }
+        if !isOurs(found.isMuted, known) { known.own.isMuted = found.isMuted }
+        known.own.device = found.device
+        tracked[key] = known
+        return difference(key, entry, now: now)
+    }
+
+    private func isOurs(_ volume: [Double], _ known: Tracked) -> Bool {
+        known.volumes.contains { resolution.same($0.value, volume) }
+            || known.streams.values.contains { $0.volume.map { resolution.same($0, volume) } ?? false }
+    }
+
+    private func isOurs(_ mute: Bool, _ known: Tracked) -> Bool {
+        known.mutes[mute] != nil || known.streams.values.contains { $0.mute == mute }
+    }
+
+    private mutating func difference(_ key: String, _ entry: RestoreEntry?, now: LoopInstant) -> ServerOperation? {
+        guard var own = tracked[key]?.own else { return nil }
+        let found = entry ?? RestoreEntry(void: key)
+        guard !same(own, found) else { return nil }
+        if own.isVoid { return .deleteRestoreEntry(key: key) }
+        if own.channelMap.isEmpty, !own.volume.isEmpty {
+            // The server will store the volume itself; without the channels' places nothing can be written.
+            guard found.volume.count == own.volume.count else { return nil }
+            own.channelMap = found.channelMap
+            tracked[key]?.own = own
+        }
+        // Should the own value change while this is under way, it will be found in the store for a moment.
+        if !own.volume.isEmpty { tracked[key]?.note(own.volume, at: now) }
+        tracked[key]?.mutes[own.isMuted] = now
+        return .writeRestoreEntry(own)
+    }
+
+    private func same(_ a: RestoreEntry, _ b: RestoreEntry) -> Bool {
+        resolution.same(a.volume, b.volume) && a.isMuted == b.isMuted && a.device == b.device
+    }
+
+    // MARK: Beginning and ending
+
+    /// Takes up what an earlier run left, before the store is read.
+    mutating func adopt(
+        _ key: String, own: RestoreEntry?, written: [[Double]], mutes: Set<Bool>, now: LoopInstant
+    ) {
+        guard tracked[key] == nil else { return }
+        var known = Tracked(own: own ?? RestoreEntry(void: key), lastWrite: now)
+        for volume in written where own.map({ !resolution.same($0.volume, volume) }) ?? true {
+            known.note(volume, at: now)
+        }
+        for mute in mutes where mute != known.own.isMuted { known.mutes[mute] = now }
+        tracked[key] = known
+    }
+
+    mutating func removed(_ id: StreamID, key: String?) {
+        guard let key else { return }
+        tracked[key]?.streams[id] = nil
+    }
+
+    /// Lets go of keys that no stream of ours can change any more.
+    mutating func forgetQuiet(now: LoopInstant) {
+        for (key, known) in tracked
+        where known.streams.isEmpty && known.lastWrite + Self.settling <= now && isHealed(key) {
+            tracked[key] = nil
+        }
+    }
+}
+
+extension RestoreEntry {
+    /// As good as none.
+    init(void key: String) { self.init(key: key, volume: [], channelMap: "", isMuted: false, device: nil) }
+
+    var isVoid: Bool { volume.isEmpty && !isMuted && device == nil }
+}

@@ -1,0 +1,68 @@
+import AudioSession
+import EventLoop
+
+/// What is done to one stream, from the first change of it until a read-back has confirmed that it is as it should be.
+struct Treatment {
+    enum Silencing: Equatable {
+        /// By its mute (PulseAudio) or soft mute (PipeWire).
+        case mute
+        /// PipeWire: its node was told to pause.
+        case pauseCommand
+        /// PulseAudio: a cork request to its role.
+        case corkRequest
+    }
+
+    let restoreKey: String?
+    /// What its user and its program chose. A target is always baseline × factor, never current × factor.
+    var baseline: [Double]
+    var baselineMuted: Bool
+
+    /// The factor of our last write; `nil`: it is at a level that is none of the plan's, as an earlier run left it.
+    var factor: Double? = 1
+    var ramp: Ramp?
+    /// When its level was last written.
+    var lastWrite: LoopInstant?
+    var silencing: Silencing?
+    var volumes: WriteHistory<[Double]>
+    var mutes: WriteHistory<Bool>
+    var softGains: WriteHistory<SoftGain?>
+    /// PipeWire: soft gains in a row that the stream did not take.
+    var refusals = 0
+    var lastSoftGain: SoftGain?
+    /// PulseAudio: what a cork request has come to.
+    var cork = CorkProgress()
+    /// The claims with an effect on the stream, as of its last plan.
+    var holders: Set<ClaimID> = []
+    /// The holders at the moment when somebody else undid the effect; empty: nobody did.
+    var overriddenHolders: Set<ClaimID> = []
+    /// PipeWire: a stream that stopped playing by itself while paused by us is not started again.
+    var hasStoppedItself = false
+
+    init(of stream: ServerStream) {
+        restoreKey = stream.restoreKey
+        baseline = stream.volume
+        baselineMuted = stream.isMuted
+        volumes = WriteHistory(stream.volume)
+        mutes = WriteHistory(stream.isMuted)
+        softGains = WriteHistory(stream.softGain)
+    }
+
+    var isOverridden: Bool { !overriddenHolders.isEmpty }
+    /// Whether nothing of ours is in force.
+    var isAtRest: Bool { factor == 1 && ramp == nil && silencing == nil }
+
+    /// The baseline's share that is wanted at a factor.
+    func scaled(_ factor: Double) -> [Double] { factor == 1 ? baseline : baseline.map { $0 * factor } }
+}
+
+/// PulseAudio: the server's module mutes a stream and asks its program to cork it, some time after the trigger was asked
+/// for, and takes both back when the trigger goes.
+struct CorkProgress {
+    /// Whether a read has shown the module's mute, and the program's answer.
+    var hasMuted = false
+    var hasCorked = false
+    /// The batch that took the trigger away: before it a read's mute says nothing.
+    var released: UInt64?
+    /// It was playing before and has not been seen playing again.
+    var awaitsUncork = false
+}

@@ -1,0 +1,94 @@
+import AudioSession
+import EventLoop
+
+/// One or two plain sentences on a stream: what it is and by what, what is done to it, because of whom, since when, and
+/// how to leave it alone. Names are the programs' own, escaped where they are printed.
+extension SoundServerDriver {
+    func explain(_ asked: String) throws(SessionControlError) -> String {
+        let matches = streams(matching: asked)
+        guard !matches.isEmpty else {
+            let known = graph.streams.keys.sorted().compactMap { id in
+                classifier[id].flatMap { $0.isPlumbing ? nil : "\(id) (\($0.owner.name.shown()))" }
+            }
+            throw .unknownStream(asked, known: known)
+        }
+        return matches.compactMap(explain).joined(separator: "\n")
+    }
+
+    private func streams(matching asked: String) -> [StreamID] {
+        let ids = graph.streams.keys.sorted()
+        if let serial = UInt64(asked) { return ids.filter { $0.serial == serial } }
+        let wanted = asked.lowercased()
+        guard !wanted.isEmpty else { return [] }
+        return ids.filter { id in
+            guard let stream = graph.streams[id], let owner = classifier[id]?.owner else { return false }
+            let binary = stream.properties["application.process.binary"] ?? ""
+            return [owner.name, binary].contains { $0.lowercased().contains(wanted) }
+        }
+    }
+
+    private func explain(_ id: StreamID) -> String? {
+        guard let stream = graph.streams[id], let classification = classifier[id] else { return nil }
+        let subject = "Stream \(id) (\(classification.owner.name.shown()))"
+        if classification.isPlumbing {
+            return "\(subject) is plumbing of the sound server (a filter, loopback or meter); it is never touched."
+        }
+        if classification.capture == .meter || classification.capture == .monitor {
+            return "\(subject) records what the speakers play or only shows a level; it is never touched."
+        }
+        if let rule = classification.actions.ignoredBy ?? (classification.actions.ignore ? "a rule" : nil) {
+            return "\(subject) is left alone by \(rule). Take that rule away to change this."
+        }
+        let kind = classification.kind?.rawValue ?? "nothing known"
+        return "\(subject) is taken for \(kind) \(reason(classification, stream)). \(effectSentence(id, classification))"
+    }
+
+    private func reason(_ classification: StreamClassification, _ stream: ServerStream) -> String {
+        switch classification.source {
+        case .tag: "because it carries the tag of a claim"
+        case .rule(let place): "by your rule (\(place))"
+        case .table(let name): "by the application table (\(name))"
+        case .role: "by its role “\((stream.properties["media.role"] ?? "").shown())”"
+        case .event: "by its event “\((stream.properties["event.id"] ?? "").shown())”"
+        case .capturePlayback: "because its program plays and records at once"
+        case .fallback: "because nothing says otherwise"
+        case .server: "by what the sound server says of it"
+        }
+    }
+
+    private func effectSentence(_ id: StreamID, _ classification: StreamClassification) -> String {
+        let alone = "`sordino ignore \(classification.owner.name.shown())` leaves it alone."
+        guard let record = records[id], record.plan.effect != .none else {
+            guard isEnabled else { return "Nothing is done to it: Sordino is off." }
+            return "Nothing is done to it."
+        }
+        let holders = record.plan.because.compactMap { claims[$0]?.claim }
+            .map { "\($0.owner.name.shown()) (\($0.kind.rawValue), \($0.id))" }.joined(separator: " and ")
+        if reconciler?.isOverridden(id) == true {
+            return "It would give way to \(holders), but somebody has changed it since: it is left as it is until they are gone."
+        }
+        let action =
+            switch record.plan.effect {
+            case .duck(let level): "turned down by \(oneDecimal(-level.value)) dB"
+            case .pause: "paused"
+            case .mute: "muted"
+            case .none: "left alone"
+            }
+        let seconds = record.effectSince.map { Int(max(0, loop.wallClock - $0)) } ?? 0
+        return "It is \(action) because of \(holders), since \(duration(seconds)); \(alone)"
+    }
+
+    private func oneDecimal(_ value: Double) -> String {
+        let tenths = Int((value * 10).rounded())
+        return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
+    }
+
+    private func duration(_ seconds: Int) -> String {
+        switch seconds {
+        case ..<1: "a moment ago"
+        case ..<120: "\(seconds) s ago"
+        case ..<7200: "\(seconds / 60) min ago"
+        default: "\(seconds / 3600) h ago"
+        }
+    }
+}

@@ -1,0 +1,20 @@
+/// Turns claims into effects. Knows nothing of ranks and refusals, which are the arbiter's.
+///
+/// A driver is confined to the loop of the session that owns it; all of its calls and events are made there.
+public protocol AudioSessionDriver: AnyObject {
+    /// Where its events go. Set once, before anything else is called.
+    var onEvent: ((AudioSessionDriverEvent) -> Void)? { get set }
+    /// Called once per change of arbitration, and not at all when nothing changed.
+    func apply(_ state: SessionState)
+    /// One line on the live session, for logs.
+    func diagnostics() -> String
+}
+
+public enum AudioSessionDriverEvent: Sendable {
+    /// Observed claims that are new or different, and those that are gone.
+    case observed(changed: [ObservedClaim], gone: [ObservedClaim.Key])
+    /// The sound server is gone; claims are kept.
+    case interrupted
+    /// It is back and the winner's state has been applied again.
+    case interruptionEnded(shouldResume: Bool)
+}

@@ -1,0 +1,126 @@
+public import AudioPolicy
+internal import Glibc
+
+/// What `/proc` says of processes. Reads are of the kernel's memory and wait for nothing.
+///
+/// Facts that cost several reads are kept for as long as the process stays the same: same start, same name (which changes
+/// when it executes another program).
+public final class ProcessDirectory: ProcessInspector {
+    private struct Known {
+        var startTicks: UInt64
+        var facts: ProcessFacts
+        /// The process's own id in the innermost PID namespace that it lives in.
+        var innerPid: Int32
+    }
+
+    public let userID: UInt32
+    private let root: String
+    private let ticksPerSecond: Double
+    private var known: [Int32: Known] = [:]
+    /// Facts of more processes than this are not kept.
+    private static let mostKnown = 1024
+
+    /// `root`: another directory than `/proc`, for tests.
+    public init(root: String = "/proc", userID: UInt32? = nil) {
+        self.root = root
+        self.userID = userID ?? getuid()
+        ticksPerSecond = Double(max(1, sysconf(Int32(_SC_CLK_TCK))))
+    }
+
+    /// Seconds since 1970.
+    public var now: Double { Self.seconds(CLOCK_REALTIME) }
+
+    public func facts(of pid: Int32) -> ProcessFacts? { lookUp(pid)?.facts }
+
+    public func process(namespaced pid: Int32, executable: String) -> ProcessFacts? {
+        var found: ProcessFacts?
+        for candidate in processes() {
+            guard let known = lookUp(candidate), known.innerPid == pid, candidate != pid, known.facts.userID == userID,
+                known.facts.executable.hasSuffix("/" + executable)
+            else { continue }
+            guard found == nil else { return nil }
+            found = known.facts
+        }
+        return found
+    }
+
+    private func lookUp(_ pid: Int32) -> Known? {
+        guard pid > 0, let stat = ProcessStat(read("\(pid)/stat")) else {
+            known[pid] = nil
+            return nil
+        }
+        if let known = known[pid], known.startTicks == stat.startTicks, known.facts.name == stat.name {
+            var current = known
+            current.facts.parent = stat.parent
+            current.facts.sessionID = stat.session
+            return current
+        }
+        guard let status = ProcessStatus(read("\(pid)/status")) else { return nil }
+        let facts = ProcessFacts(
+            pid: pid, parent: stat.parent, userID: status.userID, started: started(stat.startTicks),
+            executable: executable(pid), name: stat.name, sessionID: stat.session,
+            applicationUnit: ControlGroup.applicationUnit(read("\(pid)/cgroup") ?? ""), sandbox: sandbox(pid))
+        let item = Known(startTicks: stat.startTicks, facts: facts, innerPid: status.innerPid ?? pid)
+        if known.count >= Self.mostKnown { known.removeAll() }
+        known[pid] = item
+        return item
+    }
+
+    /// Ticks count from the boot, on a clock that runs on while the machine sleeps.
+    private func started(_ ticks: UInt64) -> Double {
+        Self.seconds(CLOCK_REALTIME) - Self.seconds(CLOCK_BOOTTIME) + Double(ticks) / ticksPerSecond
+    }
+
+    private static func seconds(_ clock: clockid_t) -> Double {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
+    private func executable(_ pid: Int32) -> String {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+        let length = readlink("\(root)/\(pid)/exe", &buffer, Int(PATH_MAX))
+        guard length > 0 else { return "" }
+        let path = String(decoding: buffer[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        // A program replaced while it runs.
+        let deleted = " (deleted)"
+        return path.hasSuffix(deleted) ? String(path.dropLast(deleted.count)) : path
+    }
+
+    private func sandbox(_ pid: Int32) -> ProcessFacts.Sandbox? {
+        if let info = read("\(pid)/root/.flatpak-info"), let sandbox = Sandboxes.flatpak(info) { return sandbox }
+        let label = read("\(pid)/attr/apparmor/current") ?? read("\(pid)/attr/current") ?? ""
+        return Sandboxes.snap(label: label, cgroup: read("\(pid)/cgroup") ?? "")
+    }
+
+    private func processes() -> [Int32] {
+        guard let directory = opendir(root) else { return [] }
+        defer { closedir(directory) }
+        var pids: [Int32] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if let pid = Int32(name) { pids.append(pid) }
+        }
+        return pids
+    }
+
+    /// `nil` where there is no such file, or it may not be read.
+    private func read(_ path: String) -> String? {
+        let descriptor = open("\(root)/\(path)", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 8192)
+        var length = 0
+        while length < bytes.count {
+            let count = bytes.withUnsafeMutableBytes { buffer in
+                Glibc.read(descriptor, buffer.baseAddress.map { $0 + length }, buffer.count - length)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            length += count
+        }
+        return length == 0 ? nil : String(decoding: bytes[..<length], as: UTF8.self)
+    }
+}

@@ -1,0 +1,31 @@
+public import AudioPolicy
+
+extension PipeWireServer {
+    public func setMeters(_ streams: Set<StreamID>) {
+        if resumption != nil { resumption?.meters = streams }
+        for (id, meter) in meters where !streams.contains(id) {
+            meter.close()
+            meters[id] = nil
+        }
+        guard isConnected, let connection else { return }
+        for id in streams where meters[id] == nil && mirror?.stream(id) != nil {
+            connection.loadStreamModules()
+            // Unowned: a meter is closed before its server goes.
+            meters[id] = StreamMeter(of: id, core: connection.core, loop: loop) { [unowned self] peak in
+                self.report(.level(id, peak: peak))
+            }
+        }
+    }
+
+    /// A meter whose stream went before it was linked is given another node by some session managers, a microphone
+    /// perhaps: it must not stay there.
+    func checkMeter(node: UInt32, peer: UInt32) {
+        guard let id = meters.first(where: { $0.value.node == node })?.key else { return }
+        if mirror?.stream(id)?.id != peer { doomedMeters.insert(id) }
+    }
+
+    func closeDoomedMeters() {
+        for id in doomedMeters { meters.removeValue(forKey: id)?.close() }
+        doomedMeters = []
+    }
+}

@@ -1,0 +1,411 @@
+import AudioPolicy
+import CPipeWire
+import Glibc
+
+/// Everything on the server that concerns us, by global id, and what of it has changed since it was last asked.
+///
+/// Global ids are reused at once: what is told of an object is told by its serial.
+final class RegistryMirror {
+    private enum Change {
+        case node(NodeObject)
+        case client(ClientObject)
+        case card(CardObject)
+        case removed(GraphChange)
+    }
+
+    /// What only the connection and the session can do for the mirror.
+    struct Services {
+        var bind: (UInt32, UnsafePointer<CChar>, Int32) -> OpaquePointer?
+        /// The global id of our own client, whose nodes (meters) are not reported.
+        var ownClient: () -> UInt32?
+        /// A stream's volumes are known for the first time, and something waits for them.
+        var volumesKnown: (NodeObject) -> Void
+        var nodeAppeared: (NodeObject) -> Void
+        var streamRemoved: (StreamID) -> Void
+        /// A node of ours was linked to another one (our node, the other).
+        var ownNodeLinked: (UInt32, UInt32) -> Void
+    }
+
+    private let services: Services
+    private var nodes: [UInt32: NodeObject] = [:]
+    private var nodesBySerial: [UInt64: NodeObject] = [:]
+    private var clients: [UInt32: ClientObject] = [:]
+    private var cards: [UInt32: CardObject] = [:]
+    private var ownNodes: Set<UInt32> = []
+    private var unbound: [NodeObject] = []
+    private(set) var metadata: MetadataObject?
+    private var links = LinkTable()
+    /// Role nodes of the session manager's own policy, by global id.
+    private var roleNodes: [UInt32: String] = [:]
+
+    private var queue: [Change] = []
+    private var areDefaultsQueued = false
+    private var reportedDefaults: (output: DeviceID?, input: DeviceID?) = (nil, nil)
+    private var reportedPolicies: [ForeignPolicy] = []
+    /// Until the first listing is complete no object is new.
+    var isListing = true
+    /// Processes that do not carry out what is sent to their nodes, as the server names them.
+    var silentProcesses: Set<String> = []
+    /// The last batch that the server has answered as a whole.
+    var answeredBatch: UInt64 = 0
+
+    init(services: Services) { self.services = services }
+
+    func close() {
+        for node in nodes.values { node.close() }
+        for client in clients.values { client.close() }
+        for card in cards.values { card.close() }
+        metadata?.close()
+        nodes = [:]
+        nodesBySerial = [:]
+        clients = [:]
+        cards = [:]
+        metadata = nil
+        unbound = []
+        queue = []
+    }
+
+    // MARK: Lookup
+
+    func stream(_ id: StreamID) -> NodeObject? {
+        guard let node = nodesBySerial[id.serial], node.streamID == id else { return nil }
+        return node
+    }
+
+    func holdsNode(_ id: UInt32) -> Bool { nodes[id] != nil }
+
+    func holds(_ device: DeviceID) -> Bool { nodesBySerial[device.serial]?.isStream == false }
+
+    var streams: some Sequence<NodeObject> { nodes.values.lazy.filter(\.isStream) }
+
+    /// Everything as it was last reported.
+    var reported: ServerGraph {
+        var graph = ServerGraph()
+        for stream in nodes.values.compactMap(\.reportedStream) { graph.apply(.stream(stream)) }
+        for device in nodes.values.flatMap(\.reportedDevices) { graph.apply(.device(device)) }
+        for client in clients.values.compactMap(\.reported) { graph.apply(.client(client)) }
+        for card in cards.values.compactMap(\.reported) { graph.apply(.card(card)) }
+        graph.apply(.defaults(output: reportedDefaults.output, input: reportedDefaults.input))
+        graph.apply(.foreignPolicies(reportedPolicies))
+        return graph
+    }
+
+    // MARK: Programs that do not answer
+
+    /// The process of a node: many nodes may be one's (all Pulse clients' are the pulse server's).
+    func process(of node: NodeObject) -> String {
+        let client = node.clientID.flatMap { clients[$0] }
+        return client?.properties["pipewire.sec.pid"] ?? "node \(node.serial)"
+    }
+
+    func isSilent(_ node: NodeObject) -> Bool {
+        !silentProcesses.isEmpty && silentProcesses.contains(process(of: node))
+    }
+
+    /// A program has said something of a node of its own.
+    func heard(from node: NodeObject) {
+        guard !isListing, !silentProcesses.isEmpty else { return }
+        let process = process(of: node)
+        guard silentProcesses.remove(process) != nil else { return }
+        for other in streams where self.process(of: other) == process {
+            // Told again, changed or not: what could not be done before can be now.
+            other.reportedStream = nil
+            changed(other)
+        }
+    }
+
+    // MARK: What the registry says
+
+    func added(id: UInt32, type: UnsafePointer<CChar>, properties dictionary: UnsafePointer<spa_dict>?) {
+        if strcmp(type, cpw_type_node()) == 0 {
+            addNode(id, readProperties(dictionary))
+        } else if strcmp(type, cpw_type_link()) == 0 {
+            addLink(id, dictionary)
+        } else if strcmp(type, cpw_type_client()) == 0 {
+            let properties = readProperties(dictionary)
+            let client = ClientObject(id: id, serial: serial(properties, id), properties: properties, mirror: self)
+            clients.updateValue(client, forKey: id)?.close()
+            services.bind(id, type, PW_VERSION_CLIENT).map(client.attach)
+        } else if strcmp(type, cpw_type_device()) == 0 {
+            let properties = readProperties(dictionary)
+            guard properties["media.class"] == "Audio/Device" else { return }
+            let card = CardObject(id: id, serial: serial(properties, id), properties: properties, mirror: self)
+            cards.updateValue(card, forKey: id)?.close()
+            services.bind(id, type, PW_VERSION_DEVICE).map(card.attach)
+        } else if strcmp(type, cpw_type_metadata()) == 0 {
+            guard readProperties(dictionary)["metadata.name"] == "default" else { return }
+            metadata?.close()
+            let metadata = MetadataObject(id: id, mirror: self)
+            self.metadata = metadata
+            services.bind(id, type, PW_VERSION_METADATA).map(metadata.attach)
+        }
+    }
+
+    private func addNode(_ id: UInt32, _ properties: [String: String]) {
+        let client = properties["client.id"].flatMap { UInt32($0) }
+        if let client, client == services.ownClient() {
+            ownNodes.insert(id)
+            return
+        }
+        guard let shape = properties["media.class"].flatMap(NodeObject.Shape.init(mediaClass:)) else { return }
+        let node = NodeObject(
+            id: id, serial: serial(properties, id), shape: shape, properties: properties, isNewborn: !isListing,
+            mirror: self)
+        if nodes[id] != nil { removed(id: id) }
+        nodes[id] = node
+        nodesBySerial[node.serial] = node
+        if isListing { bind(node) } else { unbound.append(node) }
+        changed(node)
+    }
+
+    /// Binds what appeared since: after it was reported, since a new stream's effects are not to wait for it.
+    func bindNew() {
+        guard !unbound.isEmpty else { return }
+        let nodes = unbound
+        unbound = []
+        for node in nodes where self.nodes[node.id] === node {
+            bind(node)
+            if node.isStream { services.nodeAppeared(node) }
+        }
+    }
+
+    private func bind(_ node: NodeObject) {
+        services.bind(node.id, cpw_type_node(), PW_VERSION_NODE).map(node.attach)
+    }
+
+    private func addLink(_ id: UInt32, _ dictionary: UnsafePointer<spa_dict>?) {
+        guard let output = number(dictionary, "link.output.node"), let input = number(dictionary, "link.input.node")
+        else { return }
+        links.add(id, output: output, input: input)
+        linksChanged([output, input])
+        if ownNodes.contains(input) { services.ownNodeLinked(input, output) }
+    }
+
+    private func linksChanged(_ ends: [UInt32]) {
+        for case let node? in ends.map({ nodes[$0] }) where node.isStream {
+            node.linksChanged()
+            changed(node)
+        }
+    }
+
+    func removed(id: UInt32) {
+        if let node = nodes.removeValue(forKey: id) {
+            nodesBySerial[node.serial] = nil
+            node.close()
+            roleNodes[id] = nil
+            if let stream = node.streamID { services.streamRemoved(stream) }
+            if let stream = node.streamID, node.wasReported { queue.append(.removed(.streamRemoved(stream))) }
+            queue += node.reportedDevices.map { .removed(.deviceRemoved($0.id)) }
+            if !node.isStream { areDefaultsQueued = true }
+        } else if let ends = links.remove(id) {
+            linksChanged(ends)
+        } else if let client = clients.removeValue(forKey: id) {
+            client.close()
+            if client.reported != nil { queue.append(.removed(.clientRemoved(client.serial))) }
+        } else if let card = cards.removeValue(forKey: id) {
+            card.close()
+            if card.reported != nil { queue.append(.removed(.cardRemoved(card.serial))) }
+        } else if metadata?.id == id {
+            metadata?.close()
+            metadata = nil
+            areDefaultsQueued = true
+        } else {
+            ownNodes.remove(id)
+        }
+    }
+
+    // MARK: What the objects say
+
+    func changed(_ node: NodeObject) {
+        guard !node.isQueued, nodes[node.id] === node else { return }
+        node.isQueued = true
+        queue.append(.node(node))
+    }
+
+    func changed(_ client: ClientObject) {
+        for node in streams where node.clientID == client.id {
+            node.mergedProperties = nil
+            changed(node)
+        }
+        guard !client.isQueued, client.reported != nil else { return }
+        client.isQueued = true
+        queue.append(.client(client))
+    }
+
+    func changed(_ card: CardObject) {
+        for node in nodes.values where node["device.id"] == String(card.id) { changed(node) }
+        guard !card.isQueued, cards[card.id] === card else { return }
+        card.isQueued = true
+        queue.append(.card(card))
+    }
+
+    func defaultsChanged() { areDefaultsQueued = true }
+
+    func volumesKnown(_ node: NodeObject) { services.volumesKnown(node) }
+
+    // MARK: Reporting
+
+    /// What has changed since the last call, in the server's order.
+    func takeChanges() -> [GraphChange] {
+        var changes: [GraphChange] = []
+        let queue = self.queue
+        self.queue = []
+        for change in queue {
+            switch change {
+            case .removed(let change): changes.append(change)
+            case .node(let node): report(node, to: &changes)
+            case .client(let client):
+                client.isQueued = false
+                if clients[client.id] === client { report(client, to: &changes) }
+            case .card(let card):
+                card.isQueued = false
+                if cards[card.id] === card { report(card, to: &changes) }
+            }
+        }
+        reportDefaults(to: &changes)
+        reportPolicies(to: &changes)
+        return changes
+    }
+
+    private func report(_ node: NodeObject, to changes: inout [GraphChange]) {
+        node.isQueued = false
+        guard nodes[node.id] === node else { return }
+        if let id = node.streamID {
+            let client = node.clientID.flatMap { clients[$0] }
+            if let client, client.reported == nil { report(client, to: &changes) }
+            let stream = stream(node, id: id, client: client)
+            guard stream != node.reportedStream else { return }
+            node.reportedStream = stream
+            node.wasReported = true
+            changes.append(.stream(stream))
+        } else if node.hasInfo {
+            let devices = devices(node)
+            for device in devices where !node.reportedDevices.contains(device) { changes.append(.device(device)) }
+            if node.reportedDevices.isEmpty { areDefaultsQueued = true }
+            node.reportedDevices = devices
+            roleNodes[node.id] = isRoleNode(node) ? node.name : nil
+        }
+    }
+
+    private func report(_ client: ClientObject, to changes: inout [GraphChange]) {
+        let state = ServerClient(id: client.serial, properties: client.properties)
+        guard client.reported != state else { return }
+        client.reported = state
+        changes.append(.client(state))
+    }
+
+    private func report(_ card: CardObject, to changes: inout [GraphChange]) {
+        let state = card.card
+        guard card.reported != state else { return }
+        card.reported = state
+        changes.append(.card(state))
+    }
+
+    private func reportDefaults(to changes: inout [GraphChange]) {
+        guard areDefaultsQueued else { return }
+        areDefaultsQueued = false
+        let output = device(named: metadata?.defaultSink, .output)
+        let input = device(named: metadata?.defaultSource, .input)
+        guard (output, input) != reportedDefaults else { return }
+        reportedDefaults = (output, input)
+        changes.append(.defaults(output: output, input: input))
+    }
+
+    /// A role policy of the session manager's (0.5.4 and later, off by default) ducks on its own.
+    private func reportPolicies(to changes: inout [GraphChange]) {
+        let policies =
+            roleNodes.isEmpty
+            ? []
+            : [
+                ForeignPolicy(
+                    name: "wireplumber-role-policy", arguments: roleNodes.values.sorted().joined(separator: " "))
+            ]
+        guard policies != reportedPolicies else { return }
+        reportedPolicies = policies
+        changes.append(.foreignPolicies(policies))
+    }
+
+    private func isRoleNode(_ node: NodeObject) -> Bool {
+        node["policy.role-based.priority"] != nil
+            || (node["device.intended-roles"] != nil && node["node.link-group"] != nil)
+    }
+
+    // MARK: Making what is reported
+
+    private func stream(_ node: NodeObject, id: StreamID, client: ClientObject?) -> ServerStream {
+        let merged: [String: String]
+        if let known = node.mergedProperties {
+            merged = known
+        } else {
+            merged = (client?.inherited ?? [:]).merging(node.ownProperties) { $1 }
+            node.mergedProperties = merged
+        }
+        let props = node.soft.last
+        var stream = ServerStream(
+            id: id, properties: merged, volume: (props?.volumes ?? []).map(Double.init),
+            isMuted: props?.isMuted ?? false, isCorked: node.isCorked)
+        stream.client = client?.serial
+        stream.device = device(of: node, id: id)
+        stream.linkGroup = merged["node.link-group"]
+        stream.hasVolume = node.hasVolume
+        stream.isMovable = merged["node.dont-reconnect"] != "true"
+        stream.softGain = node.soft.inForce
+        stream.hiddenGain = Double(props?.gain ?? 1)
+        stream.includesBatch = includedBatch(node)
+        return stream
+    }
+
+    private func includedBatch(_ node: NodeObject) -> UInt64 {
+        let open = [node.soft.oldestPendingBatch, node.waiting?.batch].compactMap { $0 }.min()
+        if let open { return max(open, 1) - 1 }
+        return max(answeredBatch, node.soft.seenBatch)
+    }
+
+    /// The first device that the stream is linked to. A sink's monitor is the sink.
+    private func device(of node: NodeObject, id: StreamID) -> DeviceID? {
+        for peer in links.peers(of: node.id) {
+            guard let device = nodes[peer], case .device(let directions) = device.shape else { continue }
+            let isMonitor =
+                id.direction == .input && (!directions.contains(.input) || node["stream.capture.sink"] == "true")
+            return DeviceID(isMonitor ? .output : id.direction, device.serial)
+        }
+        return nil
+    }
+
+    private func devices(_ node: NodeObject) -> [ServerDevice] {
+        guard case .device(let directions) = node.shape else { return [] }
+        let properties = node.ownProperties
+        let card = node["device.id"].flatMap { UInt32($0) }.flatMap { cards[$0] }
+        return directions.map { direction in
+            var device = ServerDevice(
+                id: DeviceID(direction, node.serial), name: node.name,
+                description: node["node.description"] ?? node.name,
+                properties: properties, volume: (node.soft.last?.volumes ?? []).map(Double.init),
+                isMuted: node.soft.last?.isMuted ?? false)
+            device.linkGroup = properties["node.link-group"]
+            device.card = card?.serial
+            device.activePort = node["card.profile.device"].flatMap { Int($0) }.flatMap {
+                card?.activePort(profileDevice: $0, direction: direction)
+            }
+            return device
+        }
+    }
+
+    private func device(named name: String?, _ direction: AudioDirection) -> DeviceID? {
+        guard let name else { return nil }
+        let candidates = nodes.values.filter { node in
+            node.name == name && node.reportedDevices.contains { $0.id.direction == direction }
+        }
+        return candidates.max { $0.serial < $1.serial }.map { DeviceID(direction, $0.serial) }
+    }
+}
+
+/// The serial, or the global id with servers that have no serials.
+private func serial(_ properties: [String: String], _ id: UInt32) -> UInt64 {
+    properties["object.serial"].flatMap { UInt64($0) } ?? UInt64(id)
+}
+
+private func number(_ dictionary: UnsafePointer<spa_dict>?, _ key: String) -> UInt32? {
+    guard let dictionary, let text = spa_dict_lookup(dictionary, key) else { return nil }
+    return UInt32(String(cString: text))
+}

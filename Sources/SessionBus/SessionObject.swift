@@ -1,0 +1,145 @@
+import AudioPolicy
+import CSystemd
+import Glibc
+
+/// The methods and properties of `/org/sordino/AudioSession1`.
+enum SessionObject {
+    static let rows: [BusTable.Row] = [
+        .method("Status", takes: "", gives: "s", names: "json\0", status),
+        .method("Explain", takes: "s", gives: "s", names: "stream\0explanation\0", explain),
+        .method("SetEnabled", takes: "b", gives: "", names: "enabled\0", setEnabled),
+        .method("Reload", takes: "", gives: "", names: "", reload),
+        .method("Restore", takes: "", gives: "", names: "", restore),
+        .property("Enabled", "b", getEnabled),
+        .property("Winner", "o", getWinner),
+        .property("Claims", "ao", getClaims),
+        .property("State", "s", getState),
+        .signal("Event", "s", names: "json\0"),
+    ]
+}
+
+/// An error as the bus has it.
+struct BusFault: Error {
+    enum Name: String {
+        case notAvailable = "NotAvailable"
+        case invalidArgument = "InvalidArgument"
+    }
+
+    var name: Name
+    var message: String
+
+    init(_ name: Name, _ message: String) {
+        self.name = name
+        self.message = message
+    }
+
+    init(_ error: SessionControlError) {
+        switch error {
+        case .unknownStream, .badConfiguration: self.init(.invalidArgument, error.message)
+        }
+    }
+}
+
+typealias FaultPointer = UnsafeMutablePointer<sd_bus_error>
+
+/// Answers a call: with what `body` puts into the reply, or with the fault that it throws.
+private func answer(
+    _ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ fault: FaultPointer?,
+    _ body: (SessionBusService, BusMessage, BusMessage) throws(BusFault) -> Void
+) -> Int32 {
+    guard let call, let context else { return -EINVAL }
+    var handle: OpaquePointer?
+    let made = sd_bus_message_new_method_return(call, &handle)
+    guard made >= 0, let handle else { return made }
+    let reply = BusMessage(owning: handle)
+    do {
+        try body(Unmanaged<SessionBusService>.fromOpaque(context).takeUnretainedValue(), BusMessage(call), reply)
+    } catch {
+        return sd_bus_error_set(fault, BusContract.errorPrefix + error.name.rawValue, error.message)
+    }
+    return sd_bus_send(nil, reply.handle, nil)
+}
+
+// MARK: Methods
+
+private func status(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ fault: FaultPointer?) -> Int32 {
+    answer(call, context, fault) { service, _, reply in
+        reply.append(SessionJSON.encode(service.control.status()))
+    }
+}
+
+private func explain(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ fault: FaultPointer?) -> Int32 {
+    answer(call, context, fault) { service, call, reply throws(BusFault) in
+        guard let stream = call.readString(), !stream.isEmpty else {
+            throw BusFault(.invalidArgument, "which stream? Give its number or a part of its program's name")
+        }
+        do throws(SessionControlError) {
+            reply.append(try service.control.explain(stream))
+        } catch {
+            throw BusFault(error)
+        }
+    }
+}
+
+private func setEnabled(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ fault: FaultPointer?) -> Int32 {
+    answer(call, context, fault) { service, call, _ throws(BusFault) in
+        guard let enabled = call.readBool() else { throw BusFault(.invalidArgument, "a boolean was expected") }
+        guard enabled != service.control.isEnabled else { return }
+        service.control.setEnabled(enabled)
+        service.sayChanged(["Enabled"])
+    }
+}
+
+private func reload(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ fault: FaultPointer?) -> Int32 {
+    answer(call, context, fault) { service, _, _ throws(BusFault) in
+        do throws(SessionControlError) {
+            try service.control.reload()
+        } catch {
+            throw BusFault(error)
+        }
+    }
+}
+
+private func restore(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ fault: FaultPointer?) -> Int32 {
+    answer(call, context, fault) { service, _, _ in service.control.restore() }
+}
+
+// MARK: Properties
+
+private func property(
+    _ reply: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ body: (any SessionControl, BusMessage) -> Int32
+) -> Int32 {
+    guard let reply, let context else { return -EINVAL }
+    let service = Unmanaged<SessionBusService>.fromOpaque(context).takeUnretainedValue()
+    return body(service.control, BusMessage(reply))
+}
+
+private func getEnabled(
+    _: OpaquePointer?, _: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?,
+    _ reply: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?
+) -> Int32 {
+    property(reply, context) { $1.append($0.isEnabled) }
+}
+
+private func getWinner(
+    _: OpaquePointer?, _: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?,
+    _ reply: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?
+) -> Int32 {
+    property(reply, context) { control, reply in
+        reply.append(control.status().session.winner.map(BusContract.path(ofClaim:)) ?? "/", as: BusType.objectPath)
+    }
+}
+
+private func getClaims(
+    _: OpaquePointer?, _: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?,
+    _ reply: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?
+) -> Int32 {
+    property(reply, context) { $1.append(paths: $0.status().claims.map { BusContract.path(ofClaim: $0.id) }) }
+}
+
+private func getState(
+    _: OpaquePointer?, _: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?,
+    _ reply: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?
+) -> Int32 {
+    property(reply, context) { $1.append($0.status().session.state) }
+}

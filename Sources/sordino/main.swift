@@ -1,0 +1,3 @@
+import SordinoCommand
+
+Sordino.main()

@@ -1,0 +1,84 @@
+public import AudioPolicy
+
+/// A session that says what it is told to say and records what it is asked.
+public final class FakeSession: SessionControl {
+    public var current: SessionStatus
+    public var isEnabled = true
+    public var onEvent: ((SessionEvent) -> Void)?
+    /// What `reload` throws.
+    public var reloadFailure: SessionControlError?
+    public private(set) var asked: [String] = []
+
+    public init(_ status: SessionStatus = .everything) { current = status }
+
+    public func status() -> SessionStatus {
+        var status = current
+        status.enabled = isEnabled
+        return status
+    }
+
+    public func explain(_ stream: String) throws(SessionControlError) -> String {
+        asked.append("explain \(stream)")
+        guard let found = current.streams.first(where: { $0.id == stream }) else {
+            throw .unknownStream(stream, known: current.streams.map(\.id))
+        }
+        return "\(found.application.shown()) is music."
+    }
+
+    public func setEnabled(_ enabled: Bool) {
+        asked.append("setEnabled \(enabled)")
+        isEnabled = enabled
+    }
+
+    public func reload() throws(SessionControlError) {
+        asked.append("reload")
+        if let reloadFailure { throw reloadFailure }
+    }
+
+    public func restore() { asked.append("restore") }
+}
+
+extension SessionStatus {
+    /// A name that would turn a terminal over: colours, a new line, a direction mark, a tab, a NUL, a backslash.
+    public static let hostileName = "\u{1B}[31mevil\n\u{202E}gpj.exe\t\u{0}\\n"
+
+    /// A status with something in every field.
+    public static let everything = SessionStatus(
+        server: Server(kind: "pulseaudio", version: "16.1", connected: true), enabled: true,
+        session: Session(state: "active", winner: "c3"),
+        claims: [
+            Claim(
+                id: "c3", kind: "call", origin: "observed", owner: Owner(name: "linphone", pid: 4242, sandbox: nil),
+                output: "system", standing: "winner", activated: true, counts: true, streams: ["73"]),
+            Claim(
+                id: "c4", kind: "groupCall", origin: "explicit",
+                owner: Owner(name: hostileName, pid: nil, sandbox: "org.example.Chat"), output: "speaker",
+                standing: "unranked", activated: false, counts: false, streams: []),
+        ],
+        streams: [
+            Stream(
+                id: "73", direction: "output", application: "linphone", role: "phone", kind: "call",
+                classifiedBy: "role",
+                plumbing: false, claim: "c3", device: "spk", corked: false, muted: false, baseline: [1],
+                overridden: false, effect: nil),
+            Stream(
+                id: "74", direction: "output", application: "mpv", role: "video", kind: "mediaPlayback",
+                classifiedBy: "role", plumbing: false, claim: nil, device: "spk", corked: false, muted: false,
+                baseline: [0.064, 1], overridden: false,
+                effect: StreamEffect(action: "duck", decibels: -20, because: ["c3"])),
+            Stream(
+                id: "75", direction: "output", application: hostileName, role: nil, kind: "playback",
+                classifiedBy: "rule", plumbing: false, claim: nil, device: nil, corked: true, muted: true,
+                baseline: [0.125, 0.125], overridden: true, effect: nil),
+            Stream(
+                id: "76", direction: "input", application: "", role: nil, kind: nil, classifiedBy: "server",
+                plumbing: true, claim: nil, device: "mic", corked: false, muted: false, baseline: [], overridden: false,
+                effect: nil),
+        ],
+        devices: [
+            Device(id: "spk", name: "Speakers", type: "speaker", direction: "output", available: true, current: true),
+            Device(
+                id: "hs", name: "会議 Headset", type: "bluetooth", direction: "output", available: false, current: false),
+        ],
+        ledger: LedgerSize(entries: 1), warnings: ["module-role-cork is loaded too"])
+}

@@ -1,0 +1,45 @@
+# bash completion for sordino; made by “sordino help --completions bash”.
+_sordino() {
+    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
+    local command=${COMP_WORDS[1]} words="" files=""
+    COMPREPLY=()
+    if [[ $COMP_CWORD -eq 1 ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "run status monitor off on restore ignore explain classify config headless demo help --help --version" -- "$current")
+        return
+    fi
+    case $command in
+        config) [[ $COMP_CWORD -gt 2 ]] && command="config ${COMP_WORDS[2]}" || words="check show reload" ;;
+    esac
+    case "$command $previous" in
+    "run --server") words="auto pipewire pulseaudio" ;;
+    "run --config") files=1 ;;
+    "off --for") ;;
+    "headless --server") words="pipewire pulseaudio" ;;
+    "headless --sink") ;;
+    "headless --source") ;;
+    "headless --card") ;;
+    "demo --server") words="pipewire pulseaudio" ;;
+    "demo --svg") files=1 ;;
+    "help --completions") words="bash zsh" ;;
+    *)
+        case $command in
+        "run") words="--server --config --replace --help" ;;
+        "status") words="--json --help" ;;
+        "monitor") words="--json --help" ;;
+        "off") words="--for --help" ;;
+        "on") words="--help" ;;
+        "restore") words="--hidden-gain --help" ;;
+        "ignore") words="--help" ;;
+        "explain") words="--help" ;;
+        "classify") words="--json --help" files=1 ;;
+        "config check") words="--help" files=1 ;;
+        "config show") words="--help" ;;
+        "config reload") words="--help" ;;
+        "headless") words="--server --sink --source --card --help" ;;
+        "demo") words="--server --svg --help" ;;
+        "help") words="--man --completions --help run status monitor off on restore ignore explain classify config headless demo help" ;;
+        esac ;;
+    esac
+    mapfile -t COMPREPLY < <(compgen ${files:+-f} -W "$words" -- "$current")
+}
+complete -o filenames -F _sordino sordino
