@@ -228,7 +228,8 @@ final class PulseTimeEvent {
         self.time = time.pointee
         var wall = timespec()
         clock_gettime(CLOCK_REALTIME, &wall)
-        let distance = Int64(self.time.tv_sec - wall.tv_sec) * 1_000_000_000
+        let distance =
+            Int64(self.time.tv_sec - wall.tv_sec) * 1_000_000_000
             + Int64(self.time.tv_usec) * 1000 - Int64(wall.tv_nsec)
         mainloop.insert(self, deadline: LoopInstant(nanoseconds: mainloop.loop.now.nanoseconds + max(0, distance)))
     }
@@ -359,7 +360,8 @@ private func timeSetDestroy(_ handle: OpaquePointer?, _ callback: pa_time_event_
 }
 
 private func deferNew(
-    _ api: UnsafeMutablePointer<pa_mainloop_api>?, _ callback: pa_defer_event_cb_t?, _ userdata: UnsafeMutableRawPointer?
+    _ api: UnsafeMutablePointer<pa_mainloop_api>?, _ callback: pa_defer_event_cb_t?,
+    _ userdata: UnsafeMutableRawPointer?
 ) -> OpaquePointer? {
     guard let mainloop = mainloop(api), let callback,
         let event = PulseDeferEvent(mainloop, callback, userdata)
