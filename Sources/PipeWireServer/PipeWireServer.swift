@@ -20,6 +20,9 @@ public final class PipeWireServer: SoundServer {
 
     public let kind = ServerKind.pipewire
     public var onEvent: ((SoundServerEvent) -> Void)?
+    /// The server has said that a node is new, or (false) gone. Nothing has been bound or decided yet: for measuring
+    /// how long that takes.
+    public var onStreamNotice: ((_ isNew: Bool) -> Void)?
 
     let loop: SystemEventLoop
     private let remote: String?
@@ -237,8 +240,12 @@ extension PipeWireServer: PipeWireConnectionDelegate {
     }
 
     func globalAdded(id: UInt32, type: UnsafePointer<CChar>, properties: UnsafePointer<spa_dict>?) {
+        if let onStreamNotice, strcmp(type, cpw_type_node()) == 0 { onStreamNotice(true) }
         mirror?.added(id: id, type: type, properties: properties)
     }
 
-    func globalRemoved(id: UInt32) { mirror?.removed(id: id) }
+    func globalRemoved(id: UInt32) {
+        if let onStreamNotice, mirror?.holdsNode(id) == true { onStreamNotice(false) }
+        mirror?.removed(id: id)
+    }
 }

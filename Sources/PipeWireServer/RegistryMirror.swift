@@ -72,6 +72,8 @@ final class RegistryMirror {
         return node
     }
 
+    func holdsNode(_ id: UInt32) -> Bool { nodes[id] != nil }
+
     func holds(_ device: DeviceID) -> Bool { nodesBySerial[device.serial]?.isStream == false }
 
     var streams: some Sequence<NodeObject> { nodes.values.lazy.filter(\.isStream) }
@@ -316,7 +318,11 @@ final class RegistryMirror {
     private func reportPolicies(to changes: inout [GraphChange]) {
         let policies =
             roleNodes.isEmpty
-            ? [] : [ForeignPolicy(name: "wireplumber-role-policy", arguments: roleNodes.values.sorted().joined(separator: " "))]
+            ? []
+            : [
+                ForeignPolicy(
+                    name: "wireplumber-role-policy", arguments: roleNodes.values.sorted().joined(separator: " "))
+            ]
         guard policies != reportedPolicies else { return }
         reportedPolicies = policies
         changes.append(.foreignPolicies(policies))
@@ -362,7 +368,8 @@ final class RegistryMirror {
     private func device(of node: NodeObject, id: StreamID) -> DeviceID? {
         for peer in links.peers(of: node.id) {
             guard let device = nodes[peer], case .device(let directions) = device.shape else { continue }
-            let isMonitor = id.direction == .input && (!directions.contains(.input) || node["stream.capture.sink"] == "true")
+            let isMonitor =
+                id.direction == .input && (!directions.contains(.input) || node["stream.capture.sink"] == "true")
             return DeviceID(isMonitor ? .output : id.direction, device.serial)
         }
         return nil
@@ -374,7 +381,8 @@ final class RegistryMirror {
         let card = node["device.id"].flatMap { UInt32($0) }.flatMap { cards[$0] }
         return directions.map { direction in
             var device = ServerDevice(
-                id: DeviceID(direction, node.serial), name: node.name, description: node["node.description"] ?? node.name,
+                id: DeviceID(direction, node.serial), name: node.name,
+                description: node["node.description"] ?? node.name,
                 properties: properties, volume: (node.soft.last?.volumes ?? []).map(Double.init),
                 isMuted: node.soft.last?.isMuted ?? false)
             device.linkGroup = properties["node.link-group"]
