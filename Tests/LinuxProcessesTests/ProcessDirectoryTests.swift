@@ -34,15 +34,17 @@ import Testing
         #expect(directory.facts(of: -1) == nil)
     }
 
+    private func stat(_ text: String) -> ProcessStat? { Array(text.utf8).withUnsafeBytes { ProcessStat($0) } }
+
     @Test func `a name with blanks and parentheses does not confuse the fields`() {
-        let stat = ProcessStat("77 (a) b) (c d) S 12 77 55 0 -1 4 0 0 0 0 1 1 0 0 20 0 1 0 4711 0 0")
+        let stat = stat("77 (a) b) (c d) S 12 77 55 0 -1 4 0 0 0 0 1 1 0 0 20 0 1 0 4711 0 0")
         #expect(stat?.name == "a) b) (c d")
         #expect(stat?.parent == 12)
         #expect(stat?.session == 55)
         #expect(stat?.startTicks == 4711)
-        #expect(ProcessStat("77 (x") == nil)
-        #expect(ProcessStat("") == nil)
-        #expect(ProcessStat("77 (dead) Z 12 77 55 0 -1 4 0 0 0 0 1 1 0 0 20 0 1 0 4711 0 0") == nil)
+        #expect(self.stat("77 (x") == nil)
+        #expect(self.stat("") == nil)
+        #expect(self.stat("77 (dead) Z 12 77 55 0 -1 4 0 0 0 0 1 1 0 0 20 0 1 0 4711 0 0") == nil)
     }
 
     @Test(arguments: [

@@ -47,9 +47,11 @@ struct OwnerIdentity: Equatable {
     }
 }
 
-/// Climbs process trees.
-struct OwnerResolver {
+/// Climbs process trees, and remembers what it found for as long as the process at the bottom stays the same.
+final class OwnerResolver {
     private let processes: any ProcessInspector
+    private var known: [Int32: OwnerIdentity] = [:]
+    private static let mostKnown = 512
     private static let greatestDepth = 64
     /// Clocks of processes are counted in ticks; a process that starts and connects at once is not taken for younger.
     private static let tickTolerance = 0.1
@@ -79,7 +81,20 @@ struct OwnerResolver {
 
     /// The identity of a process that is believed.
     func identity(of process: ProcessFacts, sandbox: ProcessFacts.Sandbox? = nil) -> OwnerIdentity {
-        var identity = OwnerIdentity(sandbox: sandbox ?? process.sandbox, process: process, root: process.pid)
+        var identity: OwnerIdentity
+        if let earlier = known[process.pid], earlier.process == process {
+            identity = earlier
+        } else {
+            identity = climb(from: process)
+            if known.count >= Self.mostKnown { known.removeAll() }
+            known[process.pid] = identity
+        }
+        identity.sandbox = sandbox ?? process.sandbox
+        return identity
+    }
+
+    private func climb(from process: ProcessFacts) -> OwnerIdentity {
+        var identity = OwnerIdentity(process: process, root: process.pid)
         identity.applicationUnit = process.applicationUnit
         let climbs = !ProcessFamily.isInterpreter(process) && !process.executable.isEmpty
         var isFamily = true
@@ -129,6 +144,11 @@ struct OwnerResolver {
     func identity(ofHolder pid: Int32?, sandbox: ProcessFacts.Sandbox?) -> OwnerIdentity {
         guard let pid, let facts = processes.facts(of: pid) else { return OwnerIdentity(sandbox: sandbox) }
         return identity(of: facts, sandbox: sandbox)
+    }
+
+    /// Finds out about a client before it has a stream, so that its first stream waits for less.
+    func prepare(for client: [String: String], kind: ServerKind) {
+        _ = identity(of: StreamProperties(stream: [:], client: client), kind: kind, firstSeen: now)
     }
 
     /// What a stream and its client say of their process, as far as it may be believed on this kind of server.

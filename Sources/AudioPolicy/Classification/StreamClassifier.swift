@@ -180,7 +180,10 @@ public struct StreamClassifier {
     private mutating func take(_ client: ServerClient, _ work: inout Work) {
         guard clients[client.id] != client.properties else { return }
         clients[client.id] = client.properties
-        for id in streamsOfClient[client.id] ?? [] { examine(id, &work) }
+        guard let streams = streamsOfClient[client.id] else {
+            return resolver.prepare(for: client.properties, kind: serverKind)
+        }
+        for id in streams { examine(id, &work) }
     }
 
     private mutating func take(_ device: ServerDevice, _ work: inout Work) {
