@@ -23,6 +23,7 @@ public final class ManualEventLoop: EventLoop {
 
     public init() {}
 
+    @discardableResult
     public func schedule(at deadline: LoopInstant, _ body: @escaping () -> Void) -> any LoopTimer {
         scheduled += 1
         let timer = Timer(deadline: deadline, order: scheduled, body: body)

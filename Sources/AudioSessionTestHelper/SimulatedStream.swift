@@ -1,0 +1,53 @@
+public import AudioPolicy
+
+/// A stream as its server has it: what a client may read, and what it may not.
+public struct SimulatedStream {
+    /// What the server says of it.
+    public internal(set) var info: ServerStream
+    /// PulseAudio: the server stores these at each change once somebody has set them.
+    var savesVolume = false
+    var savesMute = false
+    var savesDevice = false
+    /// PipeWire: its node was told to pause. Nobody can see that.
+    var isPaused = false
+    /// PipeWire: the object id, which is used again at once.
+    var objectID = 0
+    /// What its program plays, at full scale; 0: silence.
+    var loudness = 1.0
+    /// PulseAudio: its program answers cork requests, and counts them.
+    var obeysCorkRequests = true
+    var corkRequests = 0
+    /// A user's write that no reader has seen yet.
+    var unseen: UnseenWrite?
+
+    /// The factor on the sound of its program, per channel: what is heard of it.
+    public var heard: [Double] {
+        let silence = [Double](repeating: 0, count: max(info.volume.count, 1))
+        if info.isCorked || isPaused { return silence }
+        if let soft = info.softGain { return soft.isMuted ? silence : soft.volume }
+        if info.isMuted { return silence }
+        return info.hasVolume ? info.volume : silence.map { _ in 1 }
+    }
+}
+
+/// What a user has changed while nobody looked: should somebody else write before the next look, nobody can know of it.
+struct UnseenWrite {
+    var volume: [Double]
+    var isMuted: Bool
+    var savesVolume: Bool
+    var savesMute: Bool
+}
+
+extension SimulatedStream {
+    /// PipeWire: a gain that no mixer shows, left there by another tool.
+    public mutating func setHiddenGain(_ gain: Double) { info.hiddenGain = gain }
+
+    /// A compressed stream: it accepts a volume and ignores it.
+    public mutating func setPassthrough() { info.hasVolume = false }
+
+    /// A stream of the server's own modules.
+    public mutating func setPlumbing(driver: String, linkGroup: String) {
+        info.driver = driver
+        info.linkGroup = linkGroup
+    }
+}
