@@ -41,6 +41,8 @@ public final class PipeWireServer: SoundServer {
     private var outgoing: [SoundServerEvent] = []
     private var isReportDue = false
     var isWatchingAnswers = false
+    /// When to ask programs again that have not answered.
+    var retries: [String: Duration] = [:]
     /// What is taken up again when a connection that was blocked has been replaced.
     var resumption: Resumption?
     private var isTurning = false

@@ -10,7 +10,8 @@ import Testing
         try server.start("pw-cat", "-p", "--volume", "0.5", "-P", "{ node.name = music }", tone.path)
         try wait("the stream") { try server.output("pactl", "list", "short", "sink-inputs").contains("PipeWire") }
         let watched = try Watched(server)
-        #expect(watched.info == ServerInfo(kind: .pipewire, version: try version(server)))
+        #expect(watched.info?.kind == .pipewire)
+        #expect(watched.info?.version == (try version(server)))
         let spk = try #require(watched.device(named: "spk"))
         #expect(spk.description == "spk sink")
         #expect(watched.graph.defaultOutput == spk.id)

@@ -9,6 +9,7 @@ import Testing
     private final class Player {
         private let process: Process
         private let input = Pipe()
+        private let said: URL
 
         init(_ server: PrivateServer) throws {
             process = Process()
@@ -21,12 +22,20 @@ import Testing
             process.executableURL = program.appending(path: "sordino-testplayer")
             process.environment = server.environment
             process.standardInput = input
-            process.standardOutput = FileHandle.nullDevice
+            said = server.directory.appending(path: "player-\(UInt32.random(in: 0...UInt32.max))")
+            _ = FileManager.default.createFile(atPath: said.path, contents: nil)
+            process.standardOutput = try FileHandle(forWritingTo: said)
             process.standardError = FileHandle.nullDevice
             try process.run()
         }
 
         deinit { PrivateServer.end(process) }
+
+        /// Whether it has said a line that begins so.
+        func hasSaid(_ words: String...) -> Bool {
+            let text = (try? String(contentsOf: said, encoding: .utf8)) ?? ""
+            return text.split(separator: "\n").contains { $0.hasPrefix(words.joined(separator: "\t")) }
+        }
 
         func send(_ fields: String...) throws {
             try input.fileHandleForWriting.write(contentsOf: Data((fields.joined(separator: "\t") + "\n").utf8))
@@ -60,7 +69,9 @@ import Testing
         let watched = try Watched(server)
         let player = try Player(server)
         try player.send("play", "voice", "frequency=600", "corked=1", "prop:node.name=voice", "prop:media.role=phone")
-        try watched.wait("the stream") { $0.stream(named: "voice")?.isCorked == true }
+        try watched.wait("the stream") {
+            player.hasSaid("started", "voice") && $0.stream(named: "voice")?.isCorked == true
+        }
         try player.send("uncork", "voice")
         try watched.wait("its sound") { $0.stream(named: "voice")?.isCorked == false }
         try player.send("cork", "voice")
