@@ -1,3 +1,4 @@
+// swift-format-ignore-file
 // Written by scripts/embed-configuration out of config/; edit the files there.
 
 /// The default configuration and the application table, so that one executable works anywhere.

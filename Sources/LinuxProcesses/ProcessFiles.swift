@@ -80,7 +80,8 @@ struct ProcessStatus {
 enum ControlGroup {
     /// The leaf of `/proc/PID/cgroup`, if it is an application's own.
     static func applicationUnit(_ text: String) -> String? {
-        guard let leaf = leaf(text), leaf.hasPrefix("app-"), leaf.hasSuffix(".scope") || leaf.hasSuffix(".service") else {
+        guard let leaf = leaf(text), leaf.hasPrefix("app-"), leaf.hasSuffix(".scope") || leaf.hasSuffix(".service")
+        else {
             return nil
         }
         return leaf
@@ -89,7 +90,9 @@ enum ControlGroup {
     /// Of the unified hierarchy, or of systemd's own in the old layout.
     static func leaf(_ text: String) -> String? {
         for line in text.split(separator: "\n") where line.hasPrefix("0::") || line.contains(":name=systemd:") {
-            if let leaf = line.split(separator: "/").last, line.contains("/"), !leaf.hasSuffix(":") { return String(leaf) }
+            if let leaf = line.split(separator: "/").last, line.contains("/"), !leaf.hasSuffix(":") {
+                return String(leaf)
+            }
         }
         return nil
     }

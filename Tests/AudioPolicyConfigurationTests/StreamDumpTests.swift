@@ -13,9 +13,13 @@ import Testing
     }
 
     /// One stream as pactl prints it.
-    private func stream(_ index: Int, device: String, _ properties: [String: String], client: String = "\"7\"", driver: String = "protocol-native.c") throws -> String {
+    private func stream(
+        _ index: Int, device: String, _ properties: [String: String], client: String = "\"7\"",
+        driver: String = "protocol-native.c"
+    ) throws -> String {
         let json = String(decoding: try JSONEncoder().encode(properties), as: UTF8.self)
-        return "{\"index\":\(index),\"driver\":\"\(driver)\",\"client\":\(client),\(device),\"resample_method\":\"copy\",\"properties\":\(json)}"
+        return
+            "{\"index\":\(index),\"driver\":\"\(driver)\",\"client\":\(client),\(device),\"resample_method\":\"copy\",\"properties\":\(json)}"
     }
 
     @Test func `the output of pactl for one list is enough`() throws {
@@ -33,7 +37,8 @@ import Testing
 
     @Test func `the whole of pactl's list knows monitors by their names`() throws {
         let recorder = try stream(5, device: "\"source\":2", ["application.name": "rec"])
-        let text = "{\"sink_inputs\":[],\"sources\":[{\"index\":2,\"name\":\"spk.monitor\",\"properties\":{}}],\"source_outputs\":[\(recorder)]}"
+        let text =
+            "{\"sink_inputs\":[],\"sources\":[{\"index\":2,\"name\":\"spk.monitor\",\"properties\":{}}],\"source_outputs\":[\(recorder)]}"
         #expect(try classified(text).map(\.capture) == ["monitor"])
     }
 
@@ -48,13 +53,21 @@ import Testing
     }
 
     @Test func `a tool that a speech program has started speaks`() throws {
-        let player = try stream(1, device: "\"sink\":0", ["application.process.id": "30", "application.process.binary": "aplay", "application.name": "ALSA plug-in [aplay]"])
-        let chain = "[[{\"comm\":\"aplay\",\"pid\":30},{\"comm\":\"sh\",\"pid\":20},{\"comm\":\"festival\",\"pid\":10}]]"
+        let player = try stream(
+            1, device: "\"sink\":0",
+            [
+                "application.process.id": "30", "application.process.binary": "aplay",
+                "application.name": "ALSA plug-in [aplay]",
+            ])
+        let chain =
+            "[[{\"comm\":\"aplay\",\"pid\":30},{\"comm\":\"sh\",\"pid\":20},{\"comm\":\"festival\",\"pid\":10}]]"
         #expect(try classified("{\"sinkInputs\":[\(player)],\"processChains\":\(chain)}").map(\.kind) == ["speech"])
         #expect(try classified("{\"sinkInputs\":[\(player)]}").map(\.kind) == ["mediaPlayback"])
     }
 
-    @Test(arguments: ["", "[", "{}", "3", "\"x\"", "[3]", "[{\"a\":1}]", "{\"sinkInputs\":[", "not json at all", "{\"x\":[]}"])
+    @Test(arguments: [
+        "", "[", "{}", "3", "\"x\"", "[3]", "[{\"a\":1}]", "{\"sinkInputs\":[", "not json at all", "{\"x\":[]}",
+    ])
     func `what is no dump is an error with a line`(text: String) {
         #expect(throws: StreamDump.FormatError.self) { try classified(text) }
     }
@@ -66,9 +79,12 @@ import Testing
 
     @Test func `properties that are empty, huge, not text or full of control characters are read`() throws {
         let huge = String(repeating: "x", count: 200_000)
-        let text = "[{\"index\":1,\"sink\":0,\"client\":\"1\",\"properties\":{\"application.name\":\"a\u{1}\u{7f}\u{1b}\",\"media.role\":\"\",\"media.name\":\"\(huge)\",\"x\":\"\u{FFFD}\"}}]"
+        let text =
+            "[{\"index\":1,\"sink\":0,\"client\":\"1\",\"properties\":{\"application.name\":\"a\u{1}\u{7f}\u{1b}\",\"media.role\":\"\",\"media.name\":\"\(huge)\",\"x\":\"\u{FFFD}\"}}]"
         #expect(try classified(text).map(\.kind) == ["mediaPlayback"])
-        let bytes = Array("[{\"index\":1,\"sink\":0,\"properties\":{\"media.name\":\"".utf8) + [0xff, 0xfe, 0xc3] + Array("\"}}]".utf8)
+        let bytes =
+            Array("[{\"index\":1,\"sink\":0,\"properties\":{\"media.name\":\"".utf8) + [0xff, 0xfe, 0xc3]
+            + Array("\"}}]".utf8)
         #expect(try classified(String(decoding: bytes, as: UTF8.self)).count == 1)
     }
 
@@ -86,7 +102,9 @@ import Testing
         var withMicrophone = false
         var kind: String
 
-        var testDescription: String { name + (isInput ? " (capture)" : "") + (withMicrophone ? " beside a capture" : "") }
+        var testDescription: String {
+            name + (isInput ? " (capture)" : "") + (withMicrophone ? " beside a capture" : "")
+        }
     }
 
     static func app(
@@ -103,8 +121,10 @@ import Testing
     static let cases: [Case] = [
         // speech
         app("eSpeak", "espeak-ng", media: "Text-to-Speech", "speech"), app("ALSA plug-in [flite]", "flite", "speech"),
-        app("ALSA plug-in [festival]", "festival", "speech"), app("speech-dispatcher-espeak-ng", "sd_espeak-ng", "speech"),
-        app("speech-dispatcher-rhvoice", "sd_rhvoice", "speech"), app("speech-dispatcher-generic", "speech-dispatcher", "speech"),
+        app("ALSA plug-in [festival]", "festival", "speech"),
+        app("speech-dispatcher-espeak-ng", "sd_espeak-ng", "speech"),
+        app("speech-dispatcher-rhvoice", "sd_rhvoice", "speech"),
+        app("speech-dispatcher-generic", "speech-dispatcher", "speech"),
         app("orca", "python3.11", "speech"), app("Orca", "python3.12", media: "Playback Stream", "speech"),
         app("piper", "piper", "speech"), app("mimic", "mimic3", "speech"),
         // voices
@@ -115,7 +135,8 @@ import Testing
         app("Chromium", "teams-for-linux", media: "Playback", microphone: true, "groupCall"),
         app("Google Chrome", "chrome", media: "Playback", microphone: true, "groupCall"),
         app("telegram-desktop", "telegram-desktop", media: "Playback Stream", microphone: true, "groupCall"),
-        app("TeamSpeak3", "ts3client_linux_amd64", "groupCall"), app("Jami", "jami", role: "phone", microphone: true, "call"),
+        app("TeamSpeak3", "ts3client_linux_amd64", "groupCall"),
+        app("Jami", "jami", role: "phone", microphone: true, "call"),
         app("linphone", "linphone", microphone: true, "call"), app("linphonec", "linphonec", media: "phone", "alarm"),
         app("ALSA plug-in [twinkle]", "twinkle", microphone: true, "call"),
         app("ALSA plug-in [twinkle]", "twinkle", "alarm"),
@@ -123,7 +144,8 @@ import Testing
         app("ALSA plug-in [audacity]", "audacity", microphone: true, "mediaPlayback"),
         app("ALSA plug-in [audacity]", "audacity", input: true, "recording"),
         app("OBS", "obs", media: "Audio Monitor", microphone: true, "mediaPlayback"),
-        app("Ardour", "ardour-7.3.0", microphone: true, "mediaPlayback"), app("LMMS", "lmms", microphone: true, "mediaPlayback"),
+        app("Ardour", "ardour-7.3.0", microphone: true, "mediaPlayback"),
+        app("LMMS", "lmms", microphone: true, "mediaPlayback"),
         app("REAPER", "reaper", input: true, microphone: true, "recording"),
         app("GNOME Sound Recorder", "gjs", input: true, "recording"),
         // alarms and events
@@ -133,9 +155,11 @@ import Testing
         app("paplay", "pacat", media: "/usr/share/sounds/freedesktop/stereo/alarm-clock-elapsed.oga", "alarm"),
         app("plasmashell", "plasmashell", role: "event", "ambient"), app("gnome-shell", "gnome-shell", "ambient"),
         // players
-        app("Spotify", "spotify", media: "Spotify", "mediaPlayback"), app("Rhythmbox", "rhythmbox", role: "music", "mediaPlayback"),
+        app("Spotify", "spotify", media: "Spotify", "mediaPlayback"),
+        app("Rhythmbox", "rhythmbox", role: "music", "mediaPlayback"),
         app("Strawberry", "strawberry", role: "music", "mediaPlayback"), app("Kodi", "kodi.bin", "mediaPlayback"),
-        app("Brave", "brave", media: "Playback", "mediaPlayback"), app("Firefox", "firefox", media: "A page", "mediaPlayback"),
+        app("Brave", "brave", media: "Playback", "mediaPlayback"),
+        app("Firefox", "firefox", media: "A page", "mediaPlayback"),
         app("SDL Application", "ffplay", role: "Game", "mediaPlayback"), app("Steam", "steam", "mediaPlayback"),
         // games
         app("SDL Application", "neverball", role: "Game", "game"), app("RetroArch", "retroarch", "game"),
@@ -168,10 +192,13 @@ import Testing
         #expect(classifier[id]?.kind?.rawValue == item.kind, "\(String(describing: classifier[id]?.source))")
     }
 
-    @Test(arguments: ["com.github.wwmm.easyeffects", "com.github.wwmm.pulseeffects.sinkinputs", "me.timschneeberger.jdsp4linux"])
+    @Test(arguments: [
+        "com.github.wwmm.easyeffects", "com.github.wwmm.pulseeffects.sinkinputs", "me.timschneeberger.jdsp4linux",
+    ])
     func `an effects program's own streams are plumbing`(id: String) {
         var graph = ServerGraph()
-        var stream = ServerStream(id: StreamID(.output, 1), properties: ["application.id": id, "application.name": "JamesDSP"])
+        var stream = ServerStream(
+            id: StreamID(.output, 1), properties: ["application.id": id, "application.name": "JamesDSP"])
         stream.client = 1
         graph.streams[stream.id] = stream
         struct Nobody: ProcessInspector {

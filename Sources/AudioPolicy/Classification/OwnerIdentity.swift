@@ -33,7 +33,9 @@ struct OwnerIdentity: Equatable {
     /// tree.
     func isSameOwner(as other: OwnerIdentity) -> Bool {
         if sandbox != nil, other.sandbox != nil { return certainKey == other.certainKey }
-        if sandbox == nil, other.sandbox == nil, let a = applicationUnit, let b = other.applicationUnit { return a == b }
+        if sandbox == nil, other.sandbox == nil, let a = applicationUnit, let b = other.applicationUnit {
+            return a == b
+        }
         guard let root, let process, let otherRoot = other.root, let otherProcess = other.process else { return false }
         if process.pid == otherProcess.pid || root == otherRoot { return true }
         return other.family.contains(root) || family.contains(otherRoot)
@@ -178,7 +180,8 @@ final class OwnerResolver {
         }
         // The server's own pid of a Pulse client on PipeWire is pipewire-pulse's, and a pid from another machine is none.
         if let peer = properties["native-protocol.peer"], !peer.hasPrefix("UNIX") { return nil }
-        guard let pid = properties.processID("application.process.id"), let binary = properties["application.process.binary"]
+        guard let pid = properties.processID("application.process.id"),
+            let binary = properties["application.process.binary"]
         else { return nil }
         return process(pid, binary: binary, before: firstSeen)
     }

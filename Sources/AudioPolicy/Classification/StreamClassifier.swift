@@ -202,7 +202,9 @@ public struct StreamClassifier {
 
     private mutating func unlink(_ stream: ServerStream) {
         if let client = stream.client { streamsOfClient.remove(stream.id, from: client) }
-        if stream.id.direction == .input, let device = stream.device { recordersOfDevice.remove(stream.id, from: device) }
+        if stream.id.direction == .input, let device = stream.device {
+            recordersOfDevice.remove(stream.id, from: device)
+        }
     }
 
     /// Looks at the server's facts and the stream's properties anew.
