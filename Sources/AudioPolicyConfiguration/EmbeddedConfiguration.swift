@@ -164,8 +164,8 @@ enum EmbeddedConfiguration {
 
         { name = "recorder or screen recorder"
           matches = [
-            { application.process.binary = "~^(obs|obs64|obs-studio|com\\.obsproject\\..*|simplescreenrecorder|ssr|vokoscreen.*|kazam|kooha|peek|gpu-screen-recorder.*|wf-recorder|wl-screenrec|recordmydesktop|gtk-recordmydesktop|green-recorder|blue-recorder|screenstudio|gnome-sound-recorder|org\\.gnome\\.SoundRecorder|vocalis|krecorder|plasma-recorder|audio-recorder|kaudiorecorder|voice-recorder|arecord|parec|parecord|pw-record|sox|rec|ffmpeg|avconv|gst-launch-[0-9.]*|kdenlive|shotcut|melt|olive-editor|openshot-qt|flowblade|blender|resolve|davinci.*|lightworks|butt|darkice|ices2?|liquidsoap|rocketstreamer|mixxx|idjc.*|streamlink-rec)$" }
-            { application.name = "~^(OBS|OBS Studio|SimpleScreenRecorder|vokoscreen.*|Kooha|GNOME Sound Recorder|Sound Recorder|Audio Recorder|Voice Recorder|KRecorder|Kdenlive|Shotcut|Lavf.*|SoX|libshout|butt)([ (-].*)?$" }
+            { application.process.binary = "~^(obs|obs64|obs-studio|com\\.obsproject\\..*|simplescreenrecorder|ssr|vokoscreen.*|kazam|kooha|peek|gpu-screen-recorder.*|wf-recorder|wl-screenrec|recordmydesktop|gtk-recordmydesktop|green-recorder|blue-recorder|screenstudio|gnome-sound-recorder|org\\.gnome\\.SoundRecorder|vocalis|krecorder|plasma-recorder|audio-recorder|kaudiorecorder|voice-recorder|kdenlive|shotcut|melt|olive-editor|openshot-qt|flowblade|blender|resolve|davinci.*|lightworks|butt|darkice|ices2?|liquidsoap|rocketstreamer|mixxx|idjc.*|streamlink-rec)$" }
+            { application.name = "~^(OBS|OBS Studio|SimpleScreenRecorder|vokoscreen.*|Kooha|GNOME Sound Recorder|Sound Recorder|Audio Recorder|Voice Recorder|KRecorder|Kdenlive|Shotcut|libshout|butt)([ (-].*)?$" }
             { application.name = "~[Rr]ecorder$" }
             { application.id = "~([.]obsproject[.]|[Rr]ecorder$|[.]kdenlive$)" }
           ]
