@@ -257,6 +257,14 @@ import Testing
         #expect(result.settings.rules.first?.actions.ignore == true)
     }
 
+    @Test func `A11-03: nobody turns speech down unless it is named`() throws {
+        for holder in AudioSessionClientKind.allCases {
+            #expect(PolicyConfiguration.load(directories: []).settings.effects.effect(of: holder, on: .speech) == .none)
+        }
+        #expect(
+            try settings("effects.call.speech = minimum").effects.effect(of: .call, on: .speech) == .duck(Decibels(-6)))
+    }
+
     @Test func `distances count exchanges of neighbours as one`() {
         #expect(NearestName.distance("server", "serber") == 1)
         #expect(NearestName.distance("gmae", "game") == 1)
