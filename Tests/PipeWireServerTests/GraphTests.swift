@@ -95,6 +95,18 @@ import Testing
         #expect(mic.id.direction == .input)
     }
 
+    @Test func aRolePolicyOfTheSessionManagersIsTold() throws {
+        let server = try PrivateServer()
+        let watched = try Watched(server)
+        #expect(watched.graph.foreignPolicies.isEmpty)
+        let module = try server.output(
+            "pactl", "load-module", "module-null-sink", "sink_name=role.multimedia",
+            "sink_properties=policy.role-based.priority=10 device.intended-roles=Music")
+        try watched.wait("the policy") { $0.graph.foreignPolicies.map(\.name) == ["wireplumber-role-policy"] }
+        try server.output("pactl", "unload-module", module.trimmingCharacters(in: .whitespacesAndNewlines))
+        try watched.wait("its end") { $0.graph.foreignPolicies.isEmpty }
+    }
+
     @Test func hostilePropertiesAreTakenAsText() throws {
         let server = try PrivateServer()
         let tone = try Tone(server.directory, frequency: 600)
