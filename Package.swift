@@ -45,10 +45,6 @@ let package = Package(
         .executableTarget(name: "sordino", dependencies: ["SordinoCommand"], swiftSettings: settings),
 
         tests("AudioSessionTests", ["AudioSession"]),
-        tests("AudioPolicyTests", ["AudioPolicy", "AudioSession", "AudioSessionTestHelper", "EventLoop"]),
-        tests("SordinoCommandTests", ["SordinoCommand", "AudioPolicy"]),
-        tests("SessionBusTests", ["SessionBus", "AudioPolicy", "SystemEventLoop"]),
-        tests("SordinoDaemonTests", ["SordinoDaemon", "AudioPolicy", "SystemEventLoop"]),
         .target(
             name: "DaemonTestSupport", dependencies: ["AudioPolicy", "HeadlessAudio", "SystemEventLoop"],
             path: "Tests/DaemonTestSupport", swiftSettings: settings),
@@ -73,7 +69,7 @@ let package = Package(
         library("PulseAudioServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
         tests("PulseAudioServerTests", ["PulseAudioServer", "AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
 
-        tests("AudioPolicyTests", ["AudioPolicy", "AudioSession"]),
+        tests("AudioPolicyTests", ["AudioPolicy", "AudioSession", "AudioSessionTestHelper", "EventLoop"]),
         tests(
             "AudioPolicyConfigurationTests", ["AudioPolicyConfiguration", "AudioPolicy", "AudioSession"],
             exclude: ["Fixtures"]),

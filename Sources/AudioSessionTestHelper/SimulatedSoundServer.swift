@@ -48,7 +48,11 @@ public final class SimulatedSoundServer: SoundServer {
             server.connection = self
             var graph = server.graph()
             if kind == .pipewire { carriedOut = 0 }
-            for id in graph.streams.keys { graph.streams[id]?.includesBatch = 0 }
+            for id in graph.streams.keys {
+                graph.streams[id]?.includesBatch = 0
+                server.streams[id]?.volumeBeforeUnseen = nil
+                server.streams[id]?.muteBeforeUnseen = nil
+            }
             let info = ServerInfo(
                 kind: kind, version: kind == .pulseaudio ? "16.1" : "0.3.65", instance: "run-\(server.instance)",
                 volumeStep: server.volumeStep)
@@ -180,7 +184,8 @@ public final class SimulatedSoundServer: SoundServer {
     private func read(_ object: SimulatedEvent.Object, including batch: UInt64) -> GraphChange? {
         switch object {
         case .stream(let id):
-            server.streams[id]?.unseen = nil
+            server.streams[id]?.volumeBeforeUnseen = nil
+            server.streams[id]?.muteBeforeUnseen = nil
             guard var stream = server.streams[id]?.info else { return nil }
             stream.includesBatch = batch
             return .stream(stream)

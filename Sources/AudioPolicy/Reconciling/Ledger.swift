@@ -16,9 +16,11 @@ struct Ledger {
     /// A stored value that our writes make the server overwrite.
     struct StoredEntry: Equatable {
         var entry: RestoreEntry?
-        /// What we have made streams of the key have.
+        /// What we have made streams of the key have, but for their own volumes.
         var written: [[Double]] = []
         var mutes: Set<Bool> = []
+        /// What streams of the key have of their own: the server stores that too, once we have written to them.
+        var baselines: [[Double]] = []
     }
 
     /// So many written values are told apart from a user's; a stream is given its target often, and its steps seldom.
@@ -89,12 +91,13 @@ struct Ledger {
             server = (kind, instance)
         case .baseline(let id, let volume, let isMuted, let key):
             streams[id] = StreamEntry(volume: volume, isMuted: isMuted, restoreKey: key)
+            if let key { keepBaseline(key, volume) }
         case .volume(let id, let volume):
             if var entry = streams[id] {
                 Self.note(volume, in: &entry.written)
                 streams[id] = entry
             }
-            if let key = streams[id]?.restoreKey { keepWritten(key, volume) }
+            if let entry = streams[id], let key = entry.restoreKey, entry.volume != volume { keepWritten(key, volume) }
         case .mute(let id, let isMuted):
             streams[id]?.mutedByUs = isMuted
             if let key = streams[id]?.restoreKey { stored[key]?.mutes.insert(isMuted) }
@@ -103,6 +106,7 @@ struct Ledger {
         case .done(let id): streams[id] = nil
         case .stored(let key, let entry): stored[key, default: StoredEntry()].entry = entry
         case .storedVolume(let key, let volume): keepWritten(key, volume)
+        case .storedBaseline(let key, let volume): keepBaseline(key, volume)
         case .storedMute(let key, let isMuted): stored[key]?.mutes.insert(isMuted)
         case .storedDone(let key): stored[key] = nil
         case .unloaded(let policy): unloaded.append(policy)
@@ -113,6 +117,12 @@ struct Ledger {
     private mutating func keepWritten(_ key: String, _ volume: [Double]) {
         guard var entry = stored[key] else { return }
         Self.note(volume, in: &entry.written)
+        stored[key] = entry
+    }
+
+    private mutating func keepBaseline(_ key: String, _ volume: [Double]) {
+        guard var entry = stored[key] else { return }
+        Self.note(volume, in: &entry.baselines)
         stored[key] = entry
     }
 
@@ -127,6 +137,7 @@ struct Ledger {
         for (key, value) in stored {
             text += LedgerRecord.stored(key: key, entry: value.entry).line
             for volume in value.written { text += LedgerRecord.storedVolume(key: key, volume).line }
+            for volume in value.baselines { text += LedgerRecord.storedBaseline(key: key, volume).line }
             for isMuted in value.mutes { text += LedgerRecord.storedMute(key: key, isMuted).line }
         }
         for (id, entry) in streams {

@@ -17,6 +17,8 @@ enum LedgerRecord: Equatable, Sendable {
     case stored(key: String, entry: RestoreEntry?)
     /// What we have made a stream of the key have, whose own lines are gone.
     case storedVolume(key: String, [Double])
+    /// What a stream of the key had of its own.
+    case storedBaseline(key: String, [Double])
     case storedMute(key: String, Bool)
     /// The store is as it should be.
     case storedDone(key: String)
@@ -37,6 +39,7 @@ enum LedgerRecord: Equatable, Sendable {
         case .stored(let key, .some(let entry)):
             "S \(encode(key)) \(entry.isMuted ? 1 : 0) \(text(entry.volume)) \(encode(entry.channelMap)) \(entry.device.map(encode) ?? "-")\n"
         case .storedVolume(let key, let volume): "V \(encode(key)) \(text(volume))\n"
+        case .storedBaseline(let key, let volume): "R \(encode(key)) \(text(volume))\n"
         case .storedMute(let key, let isMuted): "N \(encode(key)) \(isMuted ? 1 : 0)\n"
         case .storedDone(let key): "F \(encode(key))\n"
         case .unloaded(let policy): "U \(encode(policy.name)) \(encode(policy.arguments))\n"
@@ -62,6 +65,7 @@ enum LedgerRecord: Equatable, Sendable {
                 device: words[5] == "-" ? nil : decode(words[5]))
             return .stored(key: entry.key, entry: entry)
         case ("V", 3): return volumes(words[2]).map { .storedVolume(key: decode(words[1]), $0) }
+        case ("R", 3): return volumes(words[2]).map { .storedBaseline(key: decode(words[1]), $0) }
         case ("N", 3): return flag(words[2]).map { .storedMute(key: decode(words[1]), $0) }
         case ("F", 2): return .storedDone(key: decode(words[1]))
         case ("U", 3): return .unloaded(ForeignPolicy(name: decode(words[1]), arguments: decode(words[2])))

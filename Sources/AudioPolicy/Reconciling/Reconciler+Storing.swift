@@ -68,15 +68,18 @@ extension Reconciler {
     mutating func adopt(_ stream: ServerStream, _ entry: Ledger.StreamEntry, now: LoopInstant) -> Bool {
         var treatment = treatments[stream.id] ?? Treatment(of: stream)
         if isPulseAudio {
+            let isMutedByUs = entry.mutedByUs && stream.isMuted && !entry.isMuted
             let isOurs = entry.written.contains { resolution.same($0, stream.volume) }
             if isOurs, entry.volume.count == stream.volume.count {
                 treatment.baseline = entry.volume
                 treatment.factor = nil
             }
-            if entry.mutedByUs, stream.isMuted, !entry.isMuted {
+            if isMutedByUs {
                 treatment.baselineMuted = false
                 treatment.silencing = .mute
             }
+            // What has changed while nobody looked is the baseline from now on.
+            noteAgain(treatment, stream.id, written: isOurs ? entry.written : [], isMuted: isMutedByUs)
             if let key = treatment.restoreKey { adoptKey(key, stream.id, entry, treatment, now: now) }
         } else {
             treatment.factor = stream.softGain == nil ? 1 : nil
@@ -96,10 +99,12 @@ extension Reconciler {
     }
 
     /// Takes up entries of the store that an earlier run has changed and not healed, before the store is read.
-    mutating func adoptKeys(_ keys: [String: Ledger.StoredEntry], now: LoopInstant) {
+    mutating func adoptKeys(
+        _ keys: [String: Ledger.StoredEntry], entries: [String: RestoreEntry], now: LoopInstant
+    ) {
         guard isPulseAudio, healsRestoreEntries else { return }
         for (key, entry) in keys {
-            stored.adopt(key, own: entry.entry, written: entry.written, mutes: entry.mutes, now: now)
+            stored.adopt(key, entry, entry: entries[key], now: now)
         }
     }
 }

@@ -81,8 +81,8 @@ struct Reconciler {
         closeIfDone(stream.id)
     }
 
-    mutating func removed(_ id: StreamID, restoreKey: String?) {
-        stored.removed(id, key: treatments[id]?.restoreKey ?? restoreKey)
+    mutating func removed(_ id: StreamID, restoreKey: String?, now: LoopInstant) {
+        stored.removed(id, key: treatments[id]?.restoreKey ?? restoreKey, now: now)
         cannotPause.remove(id)
         uncontrollable.remove(id)
         corks.set(id, nil)
@@ -114,12 +114,9 @@ struct Reconciler {
     }
 
     /// A stream that cannot be brought to anything is left as it is.
+    @discardableResult
     private mutating func giveUp(_ id: StreamID) -> StreamID? {
         uncontrollable.insert(id)
-        treatments[id]?.silencing = nil
-        treatments[id]?.factor = 1
-        treatments[id]?.ramp = nil
-        ramping.remove(id)
         endTreatment(id)
         if ledger.streams[id] != nil { ledger.append(.done(id)) }
         return id
@@ -149,8 +146,11 @@ struct Reconciler {
         aim(&treatment, stream, at: effect.factor, abrupt: abrupt, now: now)
         silence(&treatment, stream, with: method(for: effect, stream), now: now)
         treatments[stream.id] = treatment
-        closeIfDone(stream.id)
+        if treatment.refusals < Self.patience { closeIfDone(stream.id) } else { giveUp(stream.id) }
     }
+
+    /// The same soft gain so many times in a row, and never in force: the stream does not obey.
+    static let patience = 50
 
     /// Takes each fade a step further, and closes what time has closed.
     mutating func advance(to now: LoopInstant, in graph: ServerGraph) {
