@@ -13,8 +13,12 @@ public struct ClassifiedStream: Equatable, Sendable, Codable {
     @Nullable public var capture: String?
     /// `tag`, `rule`, `table`, `role`, `event`, `capture`, `default`, `server`.
     public var classifiedBy: String
-    /// Which rule or entry of the table, for people.
-    @Nullable public var rule: String?
+    /// Which rule or entry of the table, for people; not part of the contract.
+    public var rule: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case file, direction, index, kind, plumbing, capture, classifiedBy
+    }
 
     public init(
         file: String, direction: String, index: UInt64, kind: String?, plumbing: Bool, capture: String?,

@@ -31,10 +31,11 @@ struct ConfigurationReader {
 
     /// The settings, once every file has been read.
     mutating func finish() -> PolicySettings {
-        var reader = RuleReader(effects: settings.effects)
+        var reader = RuleReader(effects: settings.effects, warnsOfSharedNames: true)
         settings.rules = ruleFiles.reversed().flatMap { reader.rules($0.rules, file: $0.file) }
-        settings.applications = tableFiles.reversed().flatMap { reader.rules($0.rules, file: $0.file) }
-        problems += reader.problems
+        var tableReader = RuleReader(effects: settings.effects, warnsOfSharedNames: false)
+        settings.applications = tableFiles.reversed().flatMap { tableReader.rules($0.rules, file: $0.file) }
+        problems += reader.problems + tableReader.problems
         return settings
     }
 

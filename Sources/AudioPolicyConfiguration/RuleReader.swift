@@ -5,12 +5,17 @@ internal import AudioSession
 struct RuleReader {
     /// With the levels that named levels stand for.
     let effects: EffectTable
+    /// Whether a rule that fits whole families of programs is worth a warning. The application table means to.
+    let warnsOfSharedNames: Bool
     private(set) var problems: [ConfigurationProblem] = []
 
     private static let ruleKeys = ["name", "matches", "actions"]
     private static let actionKeys = ["kind", "ignore", "exempt-from", "effects", "level", "claims", "plumbing"]
 
-    init(effects: EffectTable) { self.effects = effects }
+    init(effects: EffectTable, warnsOfSharedNames: Bool) {
+        self.effects = effects
+        self.warnsOfSharedNames = warnsOfSharedNames
+    }
 
     mutating func rules(_ nodes: [SPANode], file: String) -> [Rule] {
         nodes.compactMap { rule($0, file) }
@@ -79,7 +84,7 @@ struct RuleReader {
                 fail(file, member.node.line, "\(Escaping.shown(member.key)): \(error.message)")
             }
         }
-        if let message = SharedNames.ambiguity(of: patterns) { fail(file, node.line, message, isWarning: true) }
+        if warnsOfSharedNames, let message = SharedNames.ambiguity(of: patterns) { fail(file, node.line, message, isWarning: true) }
         return patterns.map { $0.pattern.condition(on: $0.property) }
     }
 

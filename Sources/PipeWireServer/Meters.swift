@@ -2,6 +2,7 @@ public import AudioPolicy
 
 extension PipeWireServer {
     public func setMeters(_ streams: Set<StreamID>) {
+        if resumption != nil { resumption?.meters = streams }
         for (id, meter) in meters where !streams.contains(id) {
             meter.close()
             meters[id] = nil

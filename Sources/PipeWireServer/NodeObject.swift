@@ -50,6 +50,7 @@ final class NodeObject {
     /// Its own properties over its client's, until either changes.
     var mergedProperties: [String: String]?
     var reportedStream: ServerStream?
+    var wasReported = false
     var reportedDevices: [ServerDevice] = []
 
     init(
@@ -160,6 +161,7 @@ final class NodeObject {
             guard spa_format_parse(pod, &type, &subtype) >= 0 else { return }
             isEncoded = subtype != SPA_MEDIA_SUBTYPE_raw.rawValue
         } else if id == SPA_PARAM_Props.rawValue, let snapshot = NodeProps.read(pod) {
+            mirror.heard(from: self)
             let mute = soft.observe(snapshot)
             if let mute, let proxy { _ = NodeProps.setMute(proxy.pointer, mute) }
             if !snapshot.volumes.isEmpty, waiting != nil { mirror.volumesKnown(self) }

@@ -1,10 +1,13 @@
 public import AudioPolicy
 import CPipeWire
+import EventLoop
+import SystemEventLoop
 
 extension PipeWireServer {
     @discardableResult
     public func perform(_ operations: [ServerOperation]) -> UInt64 {
         let batch = outbox.nextBatch()
+        if resumption != nil { resumption?.operations += operations }
         guard isConnected, let connection else { return batch }
         for operation in operations {
             do throws(ServerFailure) {
@@ -13,8 +16,13 @@ extension PipeWireServer {
                 report(.failed(operation, error))
             }
         }
-        outbox.expects(answer: connection.sync(), batch: batch, streams: operations.compactMap { $0.stream })
+        expectAnswer(connection, batch, operations.compactMap { $0.stream })
         return batch
+    }
+
+    private func expectAnswer(_ connection: PipeWireConnection, _ batch: UInt64, _ streams: [StreamID]) {
+        outbox.expects(answer: connection.sync(), batch: batch, streams: streams, now: loop.now)
+        watchForAnswers()
     }
 
     private func perform(_ operation: ServerOperation, batch: UInt64) throws(ServerFailure) {
@@ -23,6 +31,9 @@ extension PipeWireServer {
         }
         guard let mirror, let node = mirror.stream(id) else { throw ServerFailure(.noEntity, "stream \(id) is gone") }
         if node.proxy == nil { mirror.bindNew() }
+        if operation.needsProgram, mirror.isSilent(node) {
+            throw ServerFailure(.other, "the stream's program does not answer")
+        }
         switch operation {
         case .setSoftGain(_, let gain): try setSoftGain(node, gain, operation, batch)
         case .clearSoftGain: try clearSoftGain(node, operation, batch)
@@ -72,7 +83,7 @@ extension PipeWireServer {
         } catch {
             report(.failed(operation, error))
         }
-        outbox.expects(answer: connection.sync(), batch: batch, streams: [operation.stream].compactMap { $0 })
+        expectAnswer(connection, batch, [operation.stream].compactMap { $0 })
     }
 
     /// The mute alone gives the stream back to its user and, unlike the volumes, overwrites nothing that he may be
@@ -110,13 +121,20 @@ extension PipeWireServer {
 
     // MARK: Answers
 
-    /// The server has answered a batch: what of it was not seen by now was ignored.
+    /// The server has answered a batch. What a stream's own program has to say of it is there already as a rule; on 1.4
+    /// it can come a little later while a stream is being made.
     func settle(sequence: Int32) {
         guard let (batch, streams) = outbox.answered(sequence), let mirror else { return }
         mirror.answeredBatch = max(mirror.answeredBatch, batch)
         for case let node? in streams.map({ mirror.stream($0) }) {
-            node.soft.settle(batch: batch)
             mirror.changed(node)
+            guard let oldest = node.soft.oldestPendingBatch, oldest <= batch else { continue }
+            loop.schedule(after: .milliseconds(100)) { [weak self, weak node] in
+                guard let self, let node else { return }
+                node.soft.giveUp(batch: batch)
+                self.mirror?.changed(node)
+                self.reportChanges()
+            }
         }
     }
 
@@ -134,6 +152,14 @@ extension ServerOperation {
             .resume(let id), .move(let id, _), .setHiddenGain(let id, _):
             id
         case .setCorkedRoles, .writeRestoreEntry, .deleteRestoreEntry, .unloadPolicy, .loadPolicy: nil
+        }
+    }
+
+    /// Whether the server waits for the stream's program to carry it out.
+    var needsProgram: Bool {
+        switch self {
+        case .setSoftGain, .clearSoftGain, .setHiddenGain: true
+        default: false
         }
     }
 

@@ -1,12 +1,14 @@
 import AudioPolicy
+import EventLoop
 
 /// What has been sent and not been answered yet.
 struct Outbox {
-    private struct Sync {
+    struct Sync {
         let sequence: Int32
         let batch: UInt64
-        /// The streams that something was sent to.
+        /// The streams that something was sent to, in that order.
         let streams: [StreamID]
+        let sent: LoopInstant
     }
 
     /// The number of the last batch.
@@ -24,8 +26,19 @@ struct Outbox {
         operations[sequence] = (operation, batch)
     }
 
-    mutating func expects(answer sequence: Int32, batch: UInt64, streams: [StreamID]) {
-        syncs.append(Sync(sequence: sequence, batch: batch, streams: streams))
+    mutating func expects(answer sequence: Int32, batch: UInt64, streams: [StreamID], now: LoopInstant) {
+        syncs.append(Sync(sequence: sequence, batch: batch, streams: streams, sent: now))
+    }
+
+    var oldest: Sync? { syncs.first }
+
+    /// Forgets everything that has not been answered, and returns what it was.
+    mutating func abandon() -> [ServerOperation] {
+        defer {
+            syncs = []
+            operations = [:]
+        }
+        return operations.sorted { $0.key < $1.key }.map(\.value.operation)
     }
 
     /// The batch, and the streams concerned, that the server has answered; answers come in order.

@@ -20,6 +20,9 @@ public final class PipeWireServer: SoundServer {
 
     public let kind = ServerKind.pipewire
     public var onEvent: ((SoundServerEvent) -> Void)?
+    /// The server has said that a node is new, or (false) gone. Nothing has been bound or decided yet: for measuring
+    /// how long that takes.
+    public var onStreamNotice: ((_ isNew: Bool) -> Void)?
 
     let loop: SystemEventLoop
     private let remote: String?
@@ -37,6 +40,11 @@ public final class PipeWireServer: SoundServer {
     /// Reported after the changes that were found in the same turn.
     private var outgoing: [SoundServerEvent] = []
     private var isReportDue = false
+    var isWatchingAnswers = false
+    /// When to ask programs again that have not answered.
+    var retries: [String: Duration] = [:]
+    /// What is taken up again when a connection that was blocked has been replaced.
+    var resumption: Resumption?
     private var isTurning = false
 
     /// `remote`: the socket's name below the runtime directory, or its absolute path; `nil`: as the environment has it
@@ -49,7 +57,10 @@ public final class PipeWireServer: SoundServer {
     deinit { tearDown() }
 
     public func start() {
-        guard case .idle = state else { return }
+        if case .idle = state { connect() }
+    }
+
+    private func connect() {
         do {
             let connection = try PipeWireConnection(remote: remote, delegate: self)
             self.connection = connection
@@ -79,6 +90,14 @@ public final class PipeWireServer: SoundServer {
         mirror = nil
         connection?.close()
         connection = nil
+    }
+
+    /// Replaces the connection by a new one, which will report the differences.
+    func reconnect(_ resumption: Resumption) {
+        self.resumption = resumption
+        doomedMeters = []
+        tearDown()
+        connect()
     }
 
     private func services(of connection: PipeWireConnection) -> RegistryMirror.Services {
@@ -148,10 +167,14 @@ public final class PipeWireServer: SoundServer {
 
     private func reportConnection() {
         guard let mirror else { return }
+        let resumption = self.resumption
+        self.resumption = nil
+        if let resumption { prepare(mirror, for: resumption) }
         var graph = ServerGraph()
         for change in mirror.takeChanges() { graph.apply(change) }
         mirror.isListing = false
         state = .connected
+        if let resumption { return resume(resumption, with: graph) }
         onEvent?(.connected(ServerInfo(kind: .pipewire, version: version, instance: String(cookie)), graph))
     }
 
@@ -217,8 +240,12 @@ extension PipeWireServer: PipeWireConnectionDelegate {
     }
 
     func globalAdded(id: UInt32, type: UnsafePointer<CChar>, properties: UnsafePointer<spa_dict>?) {
+        if let onStreamNotice, strcmp(type, cpw_type_node()) == 0 { onStreamNotice(true) }
         mirror?.added(id: id, type: type, properties: properties)
     }
 
-    func globalRemoved(id: UInt32) { mirror?.removed(id: id) }
+    func globalRemoved(id: UInt32) {
+        if let onStreamNotice, mirror?.holdsNode(id) == true { onStreamNotice(false) }
+        mirror?.removed(id: id)
+    }
 }

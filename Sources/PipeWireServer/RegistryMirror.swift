@@ -44,6 +44,8 @@ final class RegistryMirror {
     private var reportedPolicies: [ForeignPolicy] = []
     /// Until the first listing is complete no object is new.
     var isListing = true
+    /// Processes that do not carry out what is sent to their nodes, as the server names them.
+    var silentProcesses: Set<String> = []
     /// The last batch that the server has answered as a whole.
     var answeredBatch: UInt64 = 0
 
@@ -70,9 +72,50 @@ final class RegistryMirror {
         return node
     }
 
+    func holdsNode(_ id: UInt32) -> Bool { nodes[id] != nil }
+
     func holds(_ device: DeviceID) -> Bool { nodesBySerial[device.serial]?.isStream == false }
 
     var streams: some Sequence<NodeObject> { nodes.values.lazy.filter(\.isStream) }
+
+    /// Everything as it was last reported.
+    var reported: ServerGraph {
+        var graph = ServerGraph()
+        for stream in nodes.values.compactMap(\.reportedStream) { graph.apply(.stream(stream)) }
+        for device in nodes.values.flatMap(\.reportedDevices) { graph.apply(.device(device)) }
+        for client in clients.values.compactMap(\.reported) { graph.apply(.client(client)) }
+        for card in cards.values.compactMap(\.reported) { graph.apply(.card(card)) }
+        graph.apply(.defaults(output: reportedDefaults.output, input: reportedDefaults.input))
+        graph.apply(.foreignPolicies(reportedPolicies))
+        return graph
+    }
+
+    // MARK: Programs that do not answer
+
+    /// The process of a node: many nodes may be one's (all Pulse clients' are the pulse server's).
+    func process(of node: NodeObject) -> String {
+        let client = node.clientID.flatMap { clients[$0] }
+        return client?.properties["pipewire.sec.pid"] ?? "node \(node.serial)"
+    }
+
+    func isSilent(_ node: NodeObject) -> Bool {
+        !silentProcesses.isEmpty && silentProcesses.contains(process(of: node))
+    }
+
+    /// A program has said something of a node of its own.
+    func heard(from node: NodeObject) {
+        guard !isListing, !silentProcesses.isEmpty else { return }
+        heard(from: process(of: node))
+    }
+
+    func heard(from process: String) {
+        guard silentProcesses.remove(process) != nil else { return }
+        for other in streams where self.process(of: other) == process {
+            // Told again, changed or not: what could not be done before can be now.
+            other.reportedStream = nil
+            changed(other)
+        }
+    }
 
     // MARK: What the registry says
 
@@ -154,7 +197,7 @@ final class RegistryMirror {
             node.close()
             roleNodes[id] = nil
             if let stream = node.streamID { services.streamRemoved(stream) }
-            if let stream = node.reportedStream { queue.append(.removed(.streamRemoved(stream.id))) }
+            if let stream = node.streamID, node.wasReported { queue.append(.removed(.streamRemoved(stream))) }
             queue += node.reportedDevices.map { .removed(.deviceRemoved($0.id)) }
             if !node.isStream { areDefaultsQueued = true }
         } else if let ends = links.remove(id) {
@@ -236,6 +279,7 @@ final class RegistryMirror {
             let stream = stream(node, id: id, client: client)
             guard stream != node.reportedStream else { return }
             node.reportedStream = stream
+            node.wasReported = true
             changes.append(.stream(stream))
         } else if node.hasInfo {
             let devices = devices(node)
@@ -274,7 +318,11 @@ final class RegistryMirror {
     private func reportPolicies(to changes: inout [GraphChange]) {
         let policies =
             roleNodes.isEmpty
-            ? [] : [ForeignPolicy(name: "wireplumber-role-policy", arguments: roleNodes.values.sorted().joined(separator: " "))]
+            ? []
+            : [
+                ForeignPolicy(
+                    name: "wireplumber-role-policy", arguments: roleNodes.values.sorted().joined(separator: " "))
+            ]
         guard policies != reportedPolicies else { return }
         reportedPolicies = policies
         changes.append(.foreignPolicies(policies))
@@ -320,7 +368,8 @@ final class RegistryMirror {
     private func device(of node: NodeObject, id: StreamID) -> DeviceID? {
         for peer in links.peers(of: node.id) {
             guard let device = nodes[peer], case .device(let directions) = device.shape else { continue }
-            let isMonitor = id.direction == .input && (!directions.contains(.input) || node["stream.capture.sink"] == "true")
+            let isMonitor =
+                id.direction == .input && (!directions.contains(.input) || node["stream.capture.sink"] == "true")
             return DeviceID(isMonitor ? .output : id.direction, device.serial)
         }
         return nil
@@ -332,7 +381,8 @@ final class RegistryMirror {
         let card = node["device.id"].flatMap { UInt32($0) }.flatMap { cards[$0] }
         return directions.map { direction in
             var device = ServerDevice(
-                id: DeviceID(direction, node.serial), name: node.name, description: node["node.description"] ?? node.name,
+                id: DeviceID(direction, node.serial), name: node.name,
+                description: node["node.description"] ?? node.name,
                 properties: properties, volume: (node.soft.last?.volumes ?? []).map(Double.init),
                 isMuted: node.soft.last?.isMuted ?? false)
             device.linkGroup = properties["node.link-group"]

@@ -38,6 +38,8 @@ struct SoftGainState {
     /// Sent, and not seen in an event yet, oldest first.
     private var pending: [(write: Write, batch: UInt64)] = []
     private var stamp: UInt32 = 0
+    /// Sent, not seen in time and not waited for any more; a few, newest last.
+    private var overdue: [(gain: SoftGain, stamped: [Float])] = []
     /// The mute that somebody wrote while a clear was under way, and that the clear has overwritten.
     private var overtakenMute: Bool?
     /// The last batch whose write has been seen.
@@ -85,8 +87,10 @@ struct SoftGainState {
         return observeForeignWrite(snapshot, previous: previous)
     }
 
-    /// The server has answered everything up to this batch: what has not been seen by now was ignored.
-    mutating func settle(batch: UInt64) {
+    /// Waits no more for what was sent up to this batch: some streams ignore what is written.
+    mutating func giveUp(batch: UInt64) {
+        for case (.set(let gain, let stamped), ...batch) in pending { overdue.append((gain, stamped)) }
+        overdue = overdue.suffix(8)
         pending.removeAll { $0.batch <= batch }
         if pending.isEmpty { overtakenMute = nil }
     }
@@ -100,6 +104,8 @@ struct SoftGainState {
             inForce = gain
             seenBatch = max(seenBatch, pending[own].batch)
             pending.removeSubrange(...own)
+        } else if let late = overdue.last(where: { $0.stamped == snapshot.softVolumes }) {
+            inForce = SoftGain(volume: late.gain.volume, isMuted: snapshot.isSoftMuted)
         } else if previous.softVolumes.isEmpty {
             // The format came; the values are the converter's initial ones.
             inForce = Self.standing(in: snapshot)

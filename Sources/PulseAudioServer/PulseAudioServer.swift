@@ -8,6 +8,9 @@ public import SystemEventLoop
 public final class PulseAudioServer: SoundServer {
     public let kind = ServerKind.pulseaudio
     public var onEvent: ((SoundServerEvent) -> Void)?
+    /// The server has said that a playback stream is new, or (false) gone. Nothing has been asked or decided yet: for
+    /// measuring how long that takes.
+    public var onStreamNotice: ((_ isNew: Bool) -> Void)?
 
     private enum State {
         case idle
@@ -79,7 +82,12 @@ public final class PulseAudioServer: SoundServer {
         tracker.onRestoreModule = { [unowned store] in store.moduleChanged(isLoaded: $0) }
         context.onReady = { [weak self] in self?.read() }
         context.onLost = { [weak self] in self?.lose($0) }
-        context.onSubscription = { [unowned tracker] in tracker.received($0) }
+        context.onSubscription = { [unowned tracker, weak self] event in
+            if event.facility == PA_SUBSCRIPTION_EVENT_SINK_INPUT, event.change != .change {
+                self?.onStreamNotice?(event.change == .new)
+            }
+            tracker.received(event)
+        }
         context.onRestoreStore = { [unowned store] in store.changed() }
         return Connection(context: context, tracker: tracker, store: store, meters: meters, cork: cork)
     }
@@ -94,7 +102,9 @@ public final class PulseAudioServer: SoundServer {
         connection.tracker.readAll(
             server: { [weak self] name in
                 if name.contains("PipeWire") {
-                    self?.lose(ServerFailure(.wrongServer, "this is PipeWire answering for PulseAudio (\(name)); use pipewire"))
+                    self?.lose(
+                        ServerFailure(.wrongServer, "this is PipeWire answering for PulseAudio (\(name)); use pipewire")
+                    )
                 }
             },
             done: { [weak self] failure in

@@ -28,14 +28,16 @@ final class RestoreStore {
     func read(done: @escaping () -> Void = {}) {
         isReading = true
         var found: [String: RestoreEntry] = [:]
-        context.restoreEntries({ info in
-            let entry = RestoreEntry(info.pointee)
-            found[entry.key] = entry
-        }, end: { [unowned self] failure in
-            isReading = false
-            if failure == nil { replace(with: found) }
-            done()
-        })
+        context.restoreEntries(
+            { info in
+                let entry = RestoreEntry(info.pointee)
+                found[entry.key] = entry
+            },
+            end: { [unowned self] failure in
+                isReading = false
+                if failure == nil { replace(with: found) }
+                done()
+            })
     }
 
     func changed() {

@@ -14,7 +14,7 @@ public enum Sordino {
         do throws(CommandFailure) {
             return try perform(parse(arguments), context)
         } catch {
-            context.err("sordino: \(error.message)\n")
+            for line in error.message.split(separator: "\n") { context.err("sordino: \(line)\n") }
             return error.code
         }
     }
@@ -45,15 +45,21 @@ public enum Sordino {
 
     private static func perform(_ invocation: Invocation, _ context: Context) throws(CommandFailure) -> Int32 {
         switch invocation.command {
+        case .run: return try DaemonCommands.run(invocation, context)
+        case .headless: return try HeadlessCommands.headless(invocation, context)
+        case .demo: return try HeadlessCommands.demo(invocation, context)
         case .status: try SessionCommands.status(invocation, context)
         case .monitor: try SessionCommands.monitor(invocation, context)
         case .off: try SessionCommands.off(invocation, context)
         case .on: try SessionCommands.on(context)
         case .explain: try SessionCommands.explain(invocation, context)
+        case .restore: try DaemonCommands.restore(invocation, context)
+        case .ignore: try ConfigurationCommands.ignore(invocation, context)
+        case .classify: try ConfigurationCommands.classify(invocation, context)
+        case .configCheck: try ConfigurationCommands.check(invocation, context)
+        case .configShow: try ConfigurationCommands.show(context)
         case .configReload: try SessionCommands.reload(context)
         case .help: try HelpCommand.run(invocation, context)
-        case .run, .ignore, .classify, .restore, .configCheck, .configShow, .headless, .demo:
-            throw CommandFailure(ExitCode.software, "“\(invocation.command.rawValue)” is not there yet")
         }
         return ExitCode.ok
     }

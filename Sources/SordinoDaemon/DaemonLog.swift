@@ -27,7 +27,7 @@ public struct DaemonLog: Sendable {
 
 /// What the service manager is told, if one started us.
 enum ServiceManager {
-    static func ready(_ status: String) { sd_notify(0, "READY=1\nSTATUS=\(status)") }
+    static func ready() { sd_notify(0, "READY=1") }
     static func status(_ status: String) { sd_notify(0, "STATUS=\(status)") }
     static func stopping() { sd_notify(0, "STOPPING=1") }
 

@@ -2,6 +2,10 @@
 public enum ExitCode {
     public static let ok: Int32 = 0
     public static let usage: Int32 = 64
+    /// A file's contents are not what they should be.
+    public static let dataFormat: Int32 = 65
+    /// A file cannot be read.
+    public static let noInput: Int32 = 66
     /// No sound server, or no daemon.
     public static let unavailable: Int32 = 69
     public static let software: Int32 = 70

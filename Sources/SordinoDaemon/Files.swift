@@ -1,8 +1,9 @@
+import AudioPolicy
 import Glibc
 
-struct SystemError: Error, Equatable {
+public struct SystemError: Error, Equatable, Sendable {
     /// An `errno` value.
-    let code: Int32
+    public let code: Int32
 }
 
 /// A file as text, invalid UTF-8 replaced; what is beyond `limit` bytes, more than any file of ours can have, is left out.
@@ -22,7 +23,7 @@ func readFile(_ path: String, limit: Int = 16 << 20) throws(SystemError) -> Stri
 }
 
 /// Writes everything, in one call where the system takes it so.
-func writeAll(_ text: String, to descriptor: Int32) throws(SystemError) {
+public func writeAll(_ text: String, to descriptor: Int32) throws(SystemError) {
     var text = text
     let failure: Int32? = text.withUTF8 { bytes in
         var rest = UnsafeRawBufferPointer(bytes)[...]
@@ -53,6 +54,17 @@ func replaceFile(_ path: String, with text: String, durable: Bool) throws(System
     close(descriptor)
     guard rename(temporary, path) == 0 else { throw SystemError(code: errno) }
     if durable { syncDirectory(of: path) }
+}
+
+/// Writes a file of the user's in one step, with the directories on the way.
+public func writeUserFile(_ path: String, _ text: String) throws(CommandFailure) {
+    do throws(SystemError) {
+        try makeDirectories(parent(of: path))
+        try replaceFile(path, with: text, durable: true)
+    } catch {
+        throw CommandFailure(
+            ExitCode.cannotCreate, "cannot write \(path.shown(limit: 400)): \(errnoText(error.code))")
+    }
 }
 
 /// Makes a removal or a new name in the file's directory last.

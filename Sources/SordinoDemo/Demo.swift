@@ -45,6 +45,8 @@ private final class Demo {
     private let out: @Sendable (String) -> Void
     private var history = LevelHistory(tracks: [], marks: [], interval: 0.05)
     private var playing: Set<String> = []
+    /// When each part was heard, in blocks of the meter since the start.
+    private var spans: [String: Range<Int>] = [:]
     /// How many lines of a table stand above the cursor.
     private var drawn = 0
 
@@ -57,7 +59,7 @@ private final class Demo {
         let stage = try await DemoStage(options.server, daemon: options.daemon)
         defer { stage.close() }
         let server = try stage.status().server
-        out("A private \(server.kind ?? "server") \(server.version ?? ""); nothing of this machine's own is touched.\n")
+        out("A private \(options.server.title) \(server.version ?? ""); nothing of this machine's own is touched.\n")
         let origin = stage.meter.blockCount
         var before: [String: Baseline] = [:]
         for (index, scene) in DemoScript.scenes.enumerated() {
@@ -81,6 +83,9 @@ private final class Demo {
         for part in scene.begins { try stage.begin(part) }
         playing.formUnion(scene.begins.map(\.name))
         playing.subtract(scene.ends.map(\.name))
+        for part in scene.begins { spans[part.name] = start..<Int.max }
+        // What a player has handed to the server is still played.
+        for part in scene.ends { spans[part.name] = spans[part.name].map { $0.lowerBound..<start + 20 } }
         let blocks = Int(scene.seconds * 100)
         while stage.meter.blockCount - origin < start + blocks {
             _ = try await stage.meter.record(.milliseconds(100))
@@ -121,13 +126,15 @@ private final class Demo {
         return result
     }
 
+    /// Keeps the levels of each part while it plays: a step of another one is a click that sounds in every band.
     private func record(_ meter: ToneMeter, from origin: Int) {
         let end = meter.blockCount
         let step = Int(history.interval * 100)
         history.tracks = DemoScript.parts.map { part in
             let levels = meter.levels(of: part.frequency, blocks: origin..<end)
+            let span = spans[part.name] ?? 0..<0
             let reduced = stride(from: 0, to: levels.count - step + 1, by: step).map { index in
-                max(levels[index..<index + step].max() ?? -200, -200)
+                span.contains(index) ? levels[index..<index + step].sorted()[step / 2] : -200
             }
             return LevelTrack(name: part.name, colour: part.colour, levels: reduced)
         }
@@ -136,7 +143,7 @@ private final class Demo {
     private func show() throws {
         out("\n" + TextPlot(history: history).lines().joined(separator: "\n") + "\n")
         guard let svg = options.svg else { return }
-        let title = "Music and a game give way to a call and to an alarm, and come back (\(options.server.rawValue))"
+        let title = "Music and a game give way to a call and to an alarm, and come back on \(options.server.title)"
         try Data(VectorPlot(history: history, title: title).text().utf8).write(to: URL(filePath: svg))
         out("\nwritten to \(svg)\n")
     }
@@ -157,5 +164,15 @@ private final class Demo {
         faults += status.streams.filter { $0.effect != nil }.map { "\($0.application) is still under an effect" }
         out("\n" + (faults.isEmpty ? "all streams at their baseline" : faults.joined(separator: "\n")) + "\n")
         return faults.isEmpty
+    }
+}
+
+extension HeadlessServerKind {
+    /// As its makers write it.
+    fileprivate var title: String {
+        switch self {
+        case .pipewire: "PipeWire"
+        case .pulseaudio: "PulseAudio"
+        }
     }
 }

@@ -6,6 +6,8 @@ enum DemoScript {
         let name: String
         /// In Hz; what the meter tells it by.
         let frequency: Double
+        /// Linear.
+        var amplitude = 0.1
         let properties: [String: String]
         /// Where it is in the plot.
         let colour: String
@@ -14,7 +16,7 @@ enum DemoScript {
     static let music = Part(
         name: "Music", frequency: 600, properties: ["media.role": "music"], colour: "#2a78c8")
     static let game = Part(
-        name: "Game", frequency: 1200, properties: ["media.role": "game"], colour: "#2f9e5b")
+        name: "Game", frequency: 1200, amplitude: 0.06, properties: ["media.role": "game"], colour: "#2f9e5b")
     static let call = Part(
         name: "Call", frequency: 1800, properties: ["media.role": "phone"], colour: "#d2691e")
     static let alarm = Part(
@@ -22,9 +24,6 @@ enum DemoScript {
         properties: ["media.role": "event", "event.id": "alarm-clock-elapsed"], colour: "#b03060")
 
     static let parts = [music, game, call, alarm]
-
-    /// Linear, of every part: −20 dB.
-    static let amplitude = 0.1
 
     /// One scene, after which the table is shown.
     struct Scene: Sendable {

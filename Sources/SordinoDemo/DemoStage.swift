@@ -45,7 +45,7 @@ final class DemoStage {
 
     func begin(_ part: DemoScript.Part) throws {
         players[part.name] = try CommandPlayer(
-            .pacat, in: server, name: part.name, frequency: part.frequency, amplitude: DemoScript.amplitude,
+            .pacat, in: server, name: part.name, frequency: part.frequency, amplitude: part.amplitude,
             sink: "spk", properties: part.properties)
     }
 

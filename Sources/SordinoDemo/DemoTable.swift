@@ -24,7 +24,7 @@ struct DemoTable {
     private static func words(_ stream: SessionStatus.Stream, _ status: SessionStatus) -> String {
         guard let effect = stream.effect else { return "–" }
         let holders = effect.because.map { id in
-            status.claims.first { $0.id == id }.map { "\($0.kind) of \($0.owner.name)" } ?? id
+            status.claims.first { $0.id == id }.map { "\($0.owner.name) (\($0.kind))" } ?? id
         }
         let what =
             switch effect.action {
@@ -32,7 +32,7 @@ struct DemoTable {
             case "pause": "paused"
             default: "muted"
             }
-        return what + (holders.isEmpty ? "" : ", because of " + holders.joined(separator: " and "))
+        return what + (holders.isEmpty ? "" : " because of " + holders.joined(separator: " and "))
     }
 
     func lines() -> [String] {

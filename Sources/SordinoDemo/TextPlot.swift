@@ -4,9 +4,9 @@ struct TextPlot {
     /// Columns of the chart itself.
     var columns = 64
     /// Lines of each strip.
-    var rows = 4
+    var rows = 3
     /// Decibels at the chart's lower and upper edge.
-    var range = -48.0...(-18.0)
+    var range = -50.0...(-20.0)
 
     private static let blocks: [Character] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
     private static let margin = 8
@@ -26,13 +26,12 @@ struct TextPlot {
         }
     }
 
-    /// In eighths of a line. Any sound that is there shows.
+    /// In eighths of a line. What is above the lower edge shows.
     private func height(of track: LevelTrack, column: Int) -> Int {
         let count = Int((history.duration / history.interval).rounded())
         let slice = track.levels[
             min(column * count / columns, track.levels.count)..<min((column + 1) * count / columns, track.levels.count)]
-        guard let level = slice.max() else { return 0 }
-        guard level > -70 else { return 0 }
+        guard let level = slice.max(), level > range.lowerBound else { return 0 }
         let share = (level - range.lowerBound) / (range.upperBound - range.lowerBound)
         return max(1, Int((min(1, share) * Double(rows * 8)).rounded()))
     }

@@ -45,23 +45,38 @@ struct VectorPlot {
             """
     }
 
+    /// A stretch in which a part is heard, as its points.
+    private func stretches(of track: LevelTrack) -> [[(time: Double, level: Double)]] {
+        track.levels.enumerated().map { (time: Double($0) * history.interval, level: $1) }
+            .split { $0.level < range.lowerBound }.map(Array.init)
+    }
+
     private func curve(_ track: LevelTrack) -> [String] {
-        let points = track.levels.enumerated().map { index, level in
-            "\(number(x(Double(index) * history.interval))),\(number(y(level)))"
+        let stretches = stretches(of: track)
+        guard let first = stretches.first?.first, let last = stretches.last?.last else { return [] }
+        let isHeardToTheEnd = last.time > history.duration - 0.3
+        let curves = stretches.flatMap { points in
+            let line = points.map { "\(number(x($0.time))),\(number(y($0.level)))" }.joined(separator: " ")
+            let style = "stroke=\"\(track.colour)\" stroke-width=\"2\" stroke-linejoin=\"round\""
+            let edge = "<polyline fill=\"none\" \(style) points=\"\(line)\"/>"
+            return isHeardToTheEnd ? [edge] : [area(points, line, track.colour), edge]
         }
-        let loudest = track.levels.enumerated().filter { $0.element > range.lowerBound }
-        guard let last = loudest.last else { return [] }
-        let end = x(Double(last.offset) * history.interval)
-        return [
-            """
-            <polyline fill="none" stroke="\(track.colour)" stroke-width="2" stroke-linejoin="round" \
-            points="\(points.joined(separator: " "))"/>
-            """,
-            """
-            <text x="\(number(end + 6))" y="\(number(y(last.element) + label(of: track)))" fill="\(track.colour)" \
+        let place =
+            isHeardToTheEnd ? (x(last.time) + 6, y(last.level) + label(of: track)) : (x(first.time) + 4, top - 6)
+        let name = """
+            <text x="\(number(place.0))" y="\(number(place.1))" fill="\(track.colour)" \
             font-weight="bold">\(escaped(track.name))</text>
-            """,
-        ]
+            """
+        return curves + [name]
+    }
+
+    /// What comes and goes is shaded down to the edge: it is why the others move.
+    private func area(_ points: [(time: Double, level: Double)], _ line: String, _ colour: String) -> String {
+        let bottom = number(top + height)
+        let start = number(x(points.first?.time ?? 0))
+        let end = number(x(points.last?.time ?? 0))
+        return
+            "<polygon fill=\"\(colour)\" fill-opacity=\"0.1\" points=\"\(start),\(bottom) \(line) \(end),\(bottom)\"/>"
     }
 
     /// Two curves may end at one place: each name has its own line there.

@@ -53,7 +53,16 @@ public final class LineProcess: Sendable {
                 self.take(bytes[..<count])
             }
             close(descriptor)
-            self?.state.withLock { $0.hasEnded = true }
+            self?.end()
+        }
+    }
+
+    /// What has no newline after it at the end is a line too.
+    private func end() {
+        state.withLock { state in
+            if !state.rest.isEmpty { state.lines.append(String(decoding: state.rest, as: UTF8.self)) }
+            state.rest = []
+            state.hasEnded = true
         }
     }
 

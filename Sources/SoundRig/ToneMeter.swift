@@ -114,6 +114,14 @@ public final class ToneMeter: Sendable {
     /// Every sample so far, interleaved by channel; empty unless they are kept.
     public var samples: [Float] { state.withLock { $0.samples } }
 
+    /// Every sample since this was last asked, interleaved by channel.
+    public func takeSamples() -> [Float] {
+        state.withLock { state in
+            defer { state.samples = [] }
+            return state.samples
+        }
+    }
+
     /// The levels of a tone in the given blocks.
     public func levels(of frequency: Double, channel: Int = 0, blocks: Range<Int>) -> [Double] {
         let periods = state.withLock { $0.blocks[blocks].map { $0[channel] } }

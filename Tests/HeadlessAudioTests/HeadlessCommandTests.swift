@@ -1,18 +1,7 @@
 import Foundation
 import HeadlessAudio
+import SoundRig
 import Testing
-
-/// A program of this package, which lies beside the tests.
-private func product(_ name: String) throws -> String {
-    let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    var directory = URL(filePath: own).deletingLastPathComponent()
-    while directory.path != "/" {
-        let path = directory.appending(path: name).path
-        if FileManager.default.isExecutableFile(atPath: path) { return path }
-        directory.deleteLastPathComponent()
-    }
-    throw CocoaError(.fileNoSuchFile)
-}
 
 /// What a command left in the file: one number per line.
 private func numbers(_ path: String) -> [pid_t] {
@@ -26,7 +15,7 @@ private func hasEnded(_ process: pid_t) -> Bool {
     return status.split(separator: ")").last?.hasPrefix(" Z") == true
 }
 
-/// `runHeadless` in a process of its own, which can be killed.
+/// `sordino headless`, as a process that can be killed.
 @Suite struct HeadlessCommandTests {
     private let notes: URL
     private let keeper: Supervisor
@@ -39,7 +28,8 @@ private func hasEnded(_ process: pid_t) -> Bool {
     private func run(_ kind: HeadlessServerKind, _ command: String...) throws -> SupervisedProcess {
         let environment = ProcessInfo.processInfo.environment.merging(["NOTES": notes.path]) { $1 }
         return try keeper.spawn(
-            [product("headless-probe"), kind.rawValue] + command, environment: environment, standard: .init())
+            [product("sordino"), "headless", "--server", kind.rawValue, "--"] + command, environment: environment,
+            standard: .init())
     }
 
     @Test(arguments: HeadlessServerKind.allCases)

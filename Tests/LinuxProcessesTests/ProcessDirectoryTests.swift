@@ -1,5 +1,6 @@
 import AudioPolicy
 import Foundation
+import Glibc
 import Testing
 
 @testable import LinuxProcesses
@@ -19,16 +20,15 @@ import Testing
 
     @Test func `a process that is gone or never was has no facts`() throws {
         let directory = ProcessDirectory()
-        let child = Process()
-        child.executableURL = URL(filePath: "/bin/cat")
-        child.standardInput = Pipe()
-        try child.run()
-        let pid = child.processIdentifier
+        var pid: pid_t = 0
+        var arguments = [strdup("sleep"), strdup("60"), nil]
+        defer { arguments.forEach { free($0) } }
+        try #require(posix_spawn(&pid, "/bin/sleep", nil, nil, &arguments, environ) == 0)
         let facts = try #require(directory.facts(of: pid))
         #expect(facts.parent == getpid())
         #expect(facts.started >= directory.now - 60)
-        child.terminate()
-        child.waitUntilExit()
+        kill(pid, SIGKILL)
+        waitpid(pid, nil, 0)
         #expect(directory.facts(of: pid) == nil)
         #expect(directory.facts(of: 0) == nil)
         #expect(directory.facts(of: -1) == nil)

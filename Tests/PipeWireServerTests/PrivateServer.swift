@@ -49,6 +49,14 @@ final class PrivateServer {
         wireplumber = nil
     }
 
+    /// What the session manager has stored of streams; 0.5 has another name for the file.
+    var store: String {
+        ["restore-stream", "stream-properties"].map { name in
+            let file = directory.appending(path: "state/wireplumber/\(name)")
+            return (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+        }.joined()
+    }
+
     func killServer() { Self.end(pipewire) }
 
     // MARK: Programs

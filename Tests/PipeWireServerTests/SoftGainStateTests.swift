@@ -89,12 +89,14 @@ import Testing
         #expect(converter.state.oldestPendingBatch == nil)
     }
 
-    @Test func whatWasIgnoredIsGivenUpWithTheServersAnswer() {
+    @Test func whatIsNotSeenIsGivenUpAndStillRecognisedWhenItComes() {
         var converter = Converter()
-        _ = converter.send(half)
-        converter.state.settle(batch: 1)
+        let values = converter.send(half)
+        converter.state.giveUp(batch: 1)
         #expect(converter.state.oldestPendingBatch == nil)
         #expect(converter.state.inForce == nil)
+        _ = converter.arrives(values)
+        #expect(converter.state.inForce == half)
     }
 
     @Test func aGainThatIsThereAtTheStartIsBelieved() {

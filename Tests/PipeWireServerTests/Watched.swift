@@ -79,6 +79,19 @@ final class Watched {
         while Date() < end { try loop.turn(timeout: .milliseconds(10)) }
     }
 
+    /// Sets a soft gain, and again as the policy would where somebody's write ends it: programs write their own volume
+    /// when they begin to play.
+    func hold(_ gain: SoftGain, on id: StreamID) throws {
+        var batch = server.perform([.setSoftGain(id, gain)])
+        try wait("the gain") { watched in
+            let stream = try watched.stream(id)
+            if stream.softGain != gain, stream.includesBatch >= batch {
+                batch = watched.server.perform([.setSoftGain(id, gain)])
+            }
+            return stream.softGain == gain
+        }
+    }
+
     func stream(named name: String, _ direction: AudioDirection = .output) -> ServerStream? {
         graph.streams.values.filter { $0.id.direction == direction && $0.properties["node.name"] == name }
             .max { $0.id < $1.id }

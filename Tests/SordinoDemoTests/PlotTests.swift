@@ -20,8 +20,8 @@ import Testing
         let lines = TextPlot(history: history, columns: 10, rows: 2).lines()
         #expect(
             lines == [
-                "Music   │▇▇▇▇    ▇▇", "        │████▄▄▄▄██",
-                "Call    │    ▇▇▇▇  ", "        │    ████  ",
+                "Music   │████    ██", "        │████▅▅▅▅██",
+                "Call    │    ████  ", "        │    ████  ",
                 "        └┬───┬─────", "         0.0 2.0 s",
             ])
     }

@@ -122,6 +122,11 @@ public final class SoundServerDriver: AudioSessionDriver {
         for key in left.stored.keys { reconciler?.observeStored(key, graph.restoreEntries[key], now: loop.now) }
         adopt(left.streams)
         announce(.init(time: loop.wallClock, event: .serverConnected, server: serverStatus))
+        // At login the session manager comes a moment after PipeWire.
+        loop.schedule(after: .seconds(2)) { [weak self] in
+            guard let self, let missing = self.missingSessionManager else { return }
+            self.announce(.init(time: self.loop.wallClock, event: .warning, message: missing))
+        }
         if !isFirst { onEvent?(.interruptionEnded(shouldResume: true)) }
     }
 

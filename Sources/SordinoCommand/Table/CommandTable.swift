@@ -11,6 +11,8 @@ enum CommandTable {
     static let exitCodes: [(code: Int32, meaning: String)] = [
         (0, "all went well"),
         (64, "the command line is wrong"),
+        (65, "a dump of streams is malformed"),
+        (66, "a file cannot be read"),
         (69, "no sound server, or no running Sordino"),
         (70, "an internal fault"),
         (73, "a file cannot be written"),
@@ -84,8 +86,8 @@ enum CommandTable {
         CommandSpec(
             .classify, "say what the streams in a dump would be taken for",
             details: """
-                Reads what pactl -f json list sink-inputs or pw-dump prints; - is the standard input. Needs no sound \
-                server. With --json, one JSON object a line for each stream, in the file's order.
+                Reads what pactl -f json list prints, or list sink-inputs or list source-outputs; - is the standard \
+                input. Needs no sound server. With --json, one JSON object a line for each stream, in the file's order.
                 """,
             options: [json],
             argument: ArgumentSpec(placeholder: "FILE", kind: .file, count: .oneOrMore, summary: "a dump")),
@@ -109,7 +111,7 @@ enum CommandTable {
                 is passed on. Nothing of the machine's own sound is used.
                 """,
             options: [
-                server(["pipewire", "pulseaudio"], "which sound server to start; pipewire by default"),
+                server(["pipewire", "pulseaudio"], "which sound server to start; by default pipewire, if it is installed"),
                 .value("sink", "NAME", repeats: true, "a null sink to have"),
                 .value("source", "NAME", repeats: true, "a null source to have"),
                 .value("card", "PRESET", repeats: true, "a virtual sound card to have"),
@@ -119,7 +121,7 @@ enum CommandTable {
         CommandSpec(
             .demo, "show the whole thing on a private sound server, in under 30 s",
             options: [
-                server(["pipewire", "pulseaudio"], "which sound server to start; pipewire by default"),
+                server(["pipewire", "pulseaudio"], "which sound server to start; by default pipewire, if it is installed"),
                 .value("svg", "FILE", .file, "also write the plot of levels as an SVG image"),
             ]),
         CommandSpec(

@@ -1,0 +1,94 @@
+import Glibc
+import HeadlessAudio
+import SoundRig
+
+/// Eight music streams, a voice that comes and is killed, and contestants that take turns at turning the music down.
+final class SoundDuel {
+    struct Result {
+        var down: [Double] = []
+        var back: [Double] = []
+        /// How many of the times are those of a window and not of a sample.
+        var inexact = 0
+        var failures: [String] = []
+    }
+
+    static let voice = SyntheticBurst.voice
+    static let music = SyntheticBurst.music
+    /// Bursts in a row for one contestant, after one that is not counted.
+    private static let burstsPerTurn = 5
+
+    private let server: HeadlessServer
+    private let contestants: [any Contestant]
+    private let meter: ToneMeter
+    private(set) var results: [String: Result] = [:]
+
+    init(_ contestants: [any Contestant], in server: HeadlessServer) async throws {
+        self.contestants = contestants
+        self.server = server
+        meter = try await ToneMeter(sink: "spk", in: server, latency: 5, keepsSamples: true)
+    }
+
+    private var tool: CommandPlayer.Tool { server.kind == .pulseaudio ? .pacat : .pwCat }
+
+    private func player(_ frequency: Double, _ amplitude: Double, role: [String], latency: Int) throws -> CommandPlayer
+    {
+        try CommandPlayer(
+            tool, in: server, name: "\(role[0]) \(Int(frequency))", frequency: frequency, amplitude: amplitude,
+            sink: "spk", properties: ["media.role": server.kind == .pulseaudio ? role[0] : role[1]], seconds: 120,
+            latency: latency)
+    }
+
+    /// Takes turns until each has been heard so often.
+    func run(_ runs: Int) async throws {
+        var left = runs
+        var round = 0
+        while left > 0 {
+            let count = min(left, Self.burstsPerTurn)
+            left -= count
+            let music = try Self.music.map { try player($0, 0.02, role: ["music", "Music"], latency: 100) }
+            let level = decibels(0.02)
+            for tone in Self.music { try await meter.waitFor(tone, at: level, within: 1) }
+            for index in contestants.indices {
+                let contestant = contestants[(index + round) % contestants.count]
+                try await turn(contestant, count)
+            }
+            for player in music { player.kill() }
+            for tone in Self.music { try await meter.waitForSilence(tone) }
+            round += 1
+        }
+    }
+
+    private func turn(_ contestant: any Contestant, _ count: Int) async throws {
+        try await contestant.begin(in: server)
+        var result = results[contestant.name] ?? Result()
+        for burst in 0...count {
+            let samples = try await record()
+            guard burst > 0 else { continue }
+            do throws(SoundRigError) {
+                let timing = try BurstTiming(of: samples, voice: Self.voice, music: Self.music)
+                result.down.append(timing.down.last)
+                result.back.append(timing.back.last)
+                if !timing.down.isExact || !timing.back.isExact { result.inexact += 1 }
+            } catch {
+                result.failures.append(error.description)
+            }
+        }
+        results[contestant.name] = result
+        try await contestant.end()
+    }
+
+    /// One burst of the voice, with steady music on both sides.
+    private func record() async throws -> [Float] {
+        _ = meter.takeSamples()
+        _ = try await meter.record(.milliseconds(320))
+        let voice = try player(Self.voice, 0.2, role: ["phone", "Communication"], latency: 20)
+        try await meter.waitFor(Self.voice, at: decibels(0.2), within: 1)
+        // Not always at the same place of the server's cycle.
+        _ = try await meter.record(.milliseconds(440 + Int.random(in: 0..<40)))
+        voice.kill()
+        try await meter.waitForSilence(Self.voice)
+        _ = try await meter.record(.milliseconds(400))
+        let samples = meter.takeSamples()
+        return stride(from: 0, to: samples.count, by: meter.channels).map { samples[$0] }
+    }
+}
