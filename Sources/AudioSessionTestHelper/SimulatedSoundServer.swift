@@ -25,6 +25,8 @@ public final class SimulatedSoundServer: SoundServer {
     private var goneStreams: Set<StreamID> = []
     private var entries: [String: RestoreEntry] = [:]
     private var isReadingStore = false
+    /// Keys written since the last reading was sent: they are reported whatever it shows.
+    private var written: Set<String> = []
     private var metered: Set<StreamID> = []
     private var meterTimer: (any LoopTimer)?
     /// PipeWire: nodes that are to stay paused over relinks.
@@ -142,6 +144,8 @@ public final class SimulatedSoundServer: SoundServer {
         switch operation {
         case .pause(let id): pausedNodes[id] = .some(server.streams[id]?.info.device)
         case .resume(let id): pausedNodes[id] = nil
+        case .writeRestoreEntry(let entry): written.insert(entry.key)
+        case .deleteRestoreEntry(let key): written.insert(key)
         default: break
         }
     }
@@ -205,12 +209,15 @@ public final class SimulatedSoundServer: SoundServer {
     }
 
     private func readStore() {
+        let written = written
+        self.written = []
         toServer.send { [self] in
             let found = server.store
             toClient.send { [self] in
                 isReadingStore = false
-                let gone = entries.keys.filter { found[$0] == nil }.sorted()
-                let changed = found.values.filter { entries[$0.key] != $0 }.sorted { $0.key < $1.key }
+                let gone = written.union(entries.keys).filter { found[$0] == nil }.sorted()
+                let changed = found.values.filter { entries[$0.key] != $0 || written.contains($0.key) }
+                    .sorted { $0.key < $1.key }
                 entries = found
                 emit(gone.map { .restoreEntryRemoved($0) } + changed.map { .restoreEntry($0) })
             }

@@ -147,7 +147,8 @@ final class RandomRun {
         let key = real.restoreKey(name, role, isInput ? .input : .output)
         let stored = real.store[key]
         // A store whose user's value is disputed gives no baseline that could be compared.
-        let isDisputed = contested.contains(key) && !isSame(stored, shadow.store[key])
+        let isAnybodys = (chosen[key] ?? []).contains { isSame($0, stored?.volume ?? []) } || contested.contains(key)
+        let isDisputed = isAnybodys && !isSame(stored, shadow.store[key])
         var volume: [Double]? = Bool.random(using: &random) ? randomVolume() : nil
         if isDisputed { volume = randomVolume() }
         if let volume { chosen[key, default: []].append(real.quantised(volume)) }
@@ -383,7 +384,8 @@ final class RandomRun {
         // Who has set several streams of one key has said several things.
         let values = chosen[key] ?? []
         let isVolumeChosen = isSame(found?.volume ?? [], own?.volume ?? [])
-            || (contested.contains(key) ? values.contains { isSame($0, found?.volume ?? []) } : false)
+            || (contested.contains(key)
+                ? found?.volume.isEmpty ?? true || values.contains { isSame($0, found?.volume ?? []) } : false)
             || values.last.map { isSame($0, found?.volume ?? []) } ?? false
         let isMuteChosen = found?.isMuted ?? false == own?.isMuted ?? false || contested.contains(key)
             || lastMute[key] == found?.isMuted
@@ -410,6 +412,7 @@ final class RandomRun {
         lines += real.log.filter { operation in
             if let stream = operation.operation.stream { return stream == id || key == keys[stream] }
             if case .writeRestoreEntry(let entry) = operation.operation { return entry.key == key }
+            if case .deleteRestoreEntry(let deleted) = operation.operation { return deleted == key }
             if case .setCorkedRoles = operation.operation { return true }
             return false
         }.map { ($0.at, "    \($0.operation)") }

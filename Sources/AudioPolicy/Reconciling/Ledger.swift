@@ -30,6 +30,8 @@ struct Ledger {
     private(set) var streams: [StreamID: StreamEntry] = [:]
     private(set) var stored: [String: StoredEntry] = [:]
     private(set) var unloaded: [ForeignPolicy] = []
+    /// The newest stream of each direction that was there while something was to be undone.
+    private(set) var seen: [AudioDirection: UInt64] = [:]
     private var pending = ""
     private var lines = 0
     private var mustRewrite = false
@@ -63,6 +65,7 @@ struct Ledger {
         if isEmpty || mustRewrite || lines > 10_000 {
             store.replace(with: isEmpty ? "" : snapshot())
             lines = isEmpty ? 0 : 1
+            if isEmpty { seen = [:] }
             mustRewrite = false
         } else {
             store.append(pending)
@@ -74,6 +77,7 @@ struct Ledger {
     mutating func begin(_ kind: ServerKind, instance: String, keepingStreams: Bool) {
         if !keepingStreams {
             streams.removeAll()
+            seen.removeAll()
             // Another run has loaded what its own configuration says.
             unloaded.removeAll()
         }
@@ -86,6 +90,7 @@ struct Ledger {
         case .server(let kind, let instance):
             if server?.instance != instance {
                 streams.removeAll()
+                seen.removeAll()
                 unloaded.removeAll()
             }
             server = (kind, instance)
@@ -104,6 +109,7 @@ struct Ledger {
         case .soft(let id): streams[id]?.hasSoftGain = true
         case .pause(let id): streams[id]?.isPaused = true
         case .done(let id): streams[id] = nil
+        case .seen(let id): seen[id.direction] = max(seen[id.direction] ?? 0, id.serial)
         case .stored(let key, let entry): stored[key, default: StoredEntry()].entry = entry
         case .storedVolume(let key, let volume): keepWritten(key, volume)
         case .storedBaseline(let key, let volume): keepBaseline(key, volume)
@@ -149,6 +155,7 @@ struct Ledger {
             if entry.hasSoftGain { text += LedgerRecord.soft(id).line }
             if entry.isPaused { text += LedgerRecord.pause(id).line }
         }
+        for (direction, serial) in seen { text += LedgerRecord.seen(StreamID(direction, serial)).line }
         for policy in unloaded { text += LedgerRecord.unloaded(policy).line }
         return text
     }

@@ -22,6 +22,8 @@ enum LedgerRecord: Equatable, Sendable {
     case storedMute(key: String, Bool)
     /// The store is as it should be.
     case storedDone(key: String)
+    /// The newest stream so far: later ones may have begun at a level of ours that was in the store.
+    case seen(StreamID)
     case unloaded(ForeignPolicy)
     case loaded(name: String)
 
@@ -34,6 +36,7 @@ enum LedgerRecord: Equatable, Sendable {
         case .mute(let id, let isMuted): "M \(text(id)) \(isMuted ? 1 : 0)\n"
         case .soft(let id): "G \(text(id))\n"
         case .pause(let id): "P \(text(id))\n"
+        case .seen(let id): "X \(text(id))\n"
         case .done(let id): "D \(text(id))\n"
         case .stored(let key, .none): "S \(encode(key))\n"
         case .stored(let key, .some(let entry)):
@@ -89,6 +92,7 @@ enum LedgerRecord: Equatable, Sendable {
         case ("G", 3): return .soft(id)
         case ("P", 3): return .pause(id)
         case ("D", 3): return .done(id)
+        case ("X", 3): return .seen(id)
         default: return nil
         }
     }

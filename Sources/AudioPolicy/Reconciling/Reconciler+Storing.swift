@@ -33,8 +33,11 @@ extension Reconciler {
 
     // MARK: A stream that begins at a level of ours
 
-    mutating func takeInherited(_ stream: ServerStream, now: LoopInstant) {
-        guard isPulseAudio, healsRestoreEntries, let inherited = stored.inherited(stream, now: now) else { return }
+    mutating func appeared(_ stream: ServerStream, now: LoopInstant) {
+        newest[stream.id.direction] = max(newest[stream.id.direction] ?? 0, stream.id.serial)
+        guard isPulseAudio, healsRestoreEntries else { return }
+        if !ledger.isEmpty { noteNewest() }
+        guard stream.id.serial > seenBefore[stream.id.direction] ?? 0, let inherited = stored.inherited(stream, now: now) else { return }
         var treatment = Treatment(of: stream)
         if let volume = inherited.volume {
             treatment.baseline = volume
@@ -45,6 +48,12 @@ extension Reconciler {
             treatment.silencing = .mute
         }
         treatments[stream.id] = treatment
+    }
+
+    mutating func noteNewest() {
+        for (direction, serial) in newest where ledger.seen[direction] ?? 0 < serial {
+            ledger.append(.seen(StreamID(direction, serial)))
+        }
     }
 
     // MARK: Role modules of the user's

@@ -143,6 +143,7 @@ extension Reconciler {
             if ledger.stored[key] == nil { ledger.append(.stored(key: key, entry: stored.own(key))) }
         }
         guard ledger.streams[id] == nil else { return }
+        if isPulseAudio { noteNewest() }
         ledger.append(
             .baseline(
                 id, volume: treatment.baseline, isMuted: treatment.baselineMuted, restoreKey: treatment.restoreKey))

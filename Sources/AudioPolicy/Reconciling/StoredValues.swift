@@ -167,7 +167,10 @@ struct StoredValues {
         guard var own = tracked[key]?.own else { return nil }
         let found = entry ?? RestoreEntry(void: key)
         guard !same(own, found) else { return nil }
-        if own.isVoid { return .deleteRestoreEntry(key: key) }
+        if own.isVoid {
+            tracked[key]?.healed.append((own, now))
+            return .deleteRestoreEntry(key: key)
+        }
         if own.channelMap.isEmpty, !own.volume.isEmpty {
             // The server will store the volume itself; without the channels' places nothing can be written.
             guard found.volume.count == own.volume.count else { return nil }
