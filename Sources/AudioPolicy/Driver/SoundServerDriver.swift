@@ -117,7 +117,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         self.graph = ServerGraph()
         takenOver.removeAll()
         // The keys first: a stream that has begun since may have begun at a level of ours.
-        reconciler?.adoptKeys(left.stored, now: loop.now)
+        reconciler?.adoptKeys(left.stored, entries: graph.restoreEntries, now: loop.now)
         changed(Self.changes(of: graph))
         for key in left.stored.keys { reconciler?.observeStored(key, graph.restoreEntries[key], now: loop.now) }
         adopt(left.streams)
@@ -233,7 +233,7 @@ public final class SoundServerDriver: AudioSessionDriver {
     }
 
     private func forget(_ id: StreamID) {
-        reconciler?.removed(id, restoreKey: graph.streams[id]?.restoreKey)
+        reconciler?.removed(id, restoreKey: graph.streams[id]?.restoreKey, now: loop.now)
         records[id] = nil
         movedStreams.remove(id)
         if topology.removeStream(id) { everythingIsDirty = true }
