@@ -48,7 +48,7 @@ final class Desktop: Sendable {
         guard await eventually(within: deadline, { process.hasEnded }) else {
             throw SoundRigError("\(command.joined(separator: " ")) does not end")
         }
-        return (try await onThread { process.process.wait(timeout: .seconds(5)) ?? -1 }, process.lines)
+        return (try await onThread { process.process.wait(timeout: .seconds(5))?.code ?? -1 }, process.lines)
     }
 
     func sordino(_ arguments: String...) async throws -> (status: Int32, lines: [String]) {
