@@ -10,7 +10,8 @@ import Testing
     private func crash(
         _ desktop: Desktop, _ ear: ToneMeter, volume: Double? = share
     ) async throws -> (music: Playing, call: Playing, before: [Int]) {
-        let music = try await desktop.play("music") { $0.volume = volume }
+        let music = try await desktop.music()
+        if let volume { try await music.perform(.volume, "\(volume)") }
         let level = Desktop.baseline + 20 * log10(volume ?? 1)
         try await ear.waitFor(music.frequency, at: level)
         let before = try await desktop.volume(of: music.stream)

@@ -64,25 +64,25 @@ extension Desktop {
         }
     }
 
-    /// Waits until each of these tones has its level, relative to what it has of its own; −∞ is silence. Then makes
-    /// sure that they all stay there for a while.
+    /// Waits until all of these tones have their levels, relative to what each has of its own, for so long at a time;
+    /// −∞ is silence. What is torn by a busy machine is listened to again.
     func expect(_ levels: [Double: Double], on ear: ToneMeter, for duration: Duration = .milliseconds(300)) async throws {
-        for (tone, level) in levels {
-            if level.isFinite {
-                try await ear.waitFor(tone, at: Desktop.baseline + level)
-            } else {
-                try await ear.waitForSilence(tone)
+        let deadline = ContinuousClock.now + .seconds(12)
+        while true {
+            let blocks = try await ear.record(duration)
+            let wrong = levels.compactMap { tone, level -> String? in
+                let found = ear.levels(of: tone, blocks: blocks)
+                guard !isAt(Desktop.baseline + level, found) else { return nil }
+                return "\(tone) Hz not at \(level) dB but \(found.map { ($0 * 10).rounded() / 10 })"
             }
+            if wrong.isEmpty { return }
+            guard ContinuousClock.now < deadline else { throw SoundRigError(wrong.joined(separator: "; ")) }
         }
-        let blocks = try await ear.record(duration)
-        for (tone, level) in levels {
-            let found = ear.levels(of: tone, blocks: blocks).sorted()
-            // Gaps and what follows them are the machine's, not anybody's decision.
-            let middle = found[found.count / 2]
-            guard level.isFinite ? abs(middle - Desktop.baseline - level) <= 0.5 : middle < -80 else {
-                throw SoundRigError("\(tone) Hz did not stay at \(level) dB: \(found)")
-            }
-        }
+    }
+
+    /// Whether nine of ten levels are within 0.5 dB, or silent. A gap in one tone is heard a little in all others.
+    private func isAt(_ level: Double, _ found: [Double]) -> Bool {
+        found.count { level.isFinite ? abs($0 - level) <= 0.5 : $0 < -80 } * 10 >= found.count * 9
     }
 }
 

@@ -32,7 +32,7 @@ extension Desktop {
     }
 
     /// The gains of a stream's node.
-    struct NodeProps: Decodable, Equatable {
+    struct NodeProps: Decodable {
         var volume: Double?
         var channelVolumes: [Double]?
         var softVolumes: [Double]?

@@ -62,7 +62,9 @@ import Testing
             try await desktop.waitForRest()
             for (tone, level) in levels {
                 let all = ear.levels(of: tone, blocks: start..<ear.blockCount)
-                #expect(all.allSatisfy { $0 <= Desktop.baseline + level + 0.5 })
+                // A gap in one tone is heard in the others for a moment.
+                let louder = all.split { $0 <= Desktop.baseline + level + 0.5 }.map(\.count).max() ?? 0
+                #expect(louder < 10, "\(tone) Hz was louder than its own for \(louder)0 ms")
             }
             for (tone, playing) in streams { #expect(try await desktop.volume(of: playing.stream) == before[tone]) }
         }
@@ -75,7 +77,8 @@ import Testing
         let timing = "timing = { attack-ms = 20  fade-down-ms = 60  fade-up-ms = 500  hold-ms = 20 }\n"
         try await onDesktop(kind, configuration: timing) { desktop in
             let ear = try await desktop.ear()
-            let music = try await desktop.play("music") { $0.volume = 0.7 }
+            let music = try await desktop.music()
+            try await music.perform(.volume, "0.7")
             let level = 20 * log10(0.7)
             try await ear.waitFor(music.frequency, at: Desktop.baseline + level)
             let before = try await desktop.volume(of: music.stream)
@@ -104,7 +107,7 @@ import Testing
             try await ear.waitFor(600, at: Desktop.baseline)
             let before = try await desktop.volume(of: first.stream)
             let call = try await desktop.call()
-            try await ear.waitForSilence(600)
+            try await desktop.expect([600: -.infinity], on: ear)
             #expect(try await desktop.volume(of: first.stream) == before)
             first.kill()
             call.kill()
@@ -129,7 +132,7 @@ import Testing
             let ear = try await desktop.ear()
             let music = try await desktop.play("music", 600)
             try await ear.waitFor(600, at: Desktop.baseline)
-            let channels = try await desktop.nodeProps(of: music.stream)
+            let channels = try await desktop.nodeProps(of: music.stream).channelVolumes
             let node = try await desktop.node(of: music.stream)
             _ = try await desktop.run(["pw-cli", "set-param", "\(node)", "Props", "{ volume: 0.2 }"])
             try await ear.waitFor(600, at: Desktop.baseline - 14)
@@ -148,11 +151,12 @@ import Testing
             let restored = try await desktop.sordinoSays("restore", "--hidden-gain")
             #expect(restored.status == 0, "\(restored)")
             try await desktop.expect([600: 0, 1200: 0], on: ear)
-            #expect(try await desktop.nodeProps(of: music.stream) == channels)
+            #expect(try await desktop.nodeProps(of: music.stream).channelVolumes == channels)
             for stream in [music, next] { stream.kill() }
             let last = try await desktop.play("music", 1800)
             try await ear.waitFor(1800, at: Desktop.baseline)
-            #expect(try await desktop.nodeProps(of: last.stream) == channels)
+            let props = try await desktop.nodeProps(of: last.stream)
+            #expect(props.volume == 1 && props.channelVolumes == channels)
             #expect(try await desktop.status().warnings.isEmpty)
         }
     }

@@ -393,6 +393,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         let baseline = reconciler?.baseline(of: stream)
         let isPlaying = !stream.isCorked || reconciler?.isCorkedByUs(id) == true
         var record = records[id] ?? StreamRecord()
+        if reconciler?.startedAgain.remove(id) != nil { record.playingSince = nil }
         if !isPlaying { record.playingSince = nil } else if record.playingSince == nil { record.playingSince = moment }
         records[id] = record
         let isActive = !stream.isCorked && !(baseline?.isMuted ?? stream.isMuted)

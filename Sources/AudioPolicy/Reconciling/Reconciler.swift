@@ -21,6 +21,8 @@ struct Reconciler {
     var uncontrollable: Set<StreamID> = []
     /// PulseAudio: what the cork trigger acts on now.
     var corks = CorkRequests()
+    /// Streams that were paused by us and that somebody has started again: they began after their holders.
+    var startedAgain: Set<StreamID> = []
     /// PulseAudio: flat sinks whose volume has changed with the events now being handled, and by which factor.
     var flatChanges: [DeviceID: Double] = [:]
 
@@ -92,6 +94,7 @@ struct Reconciler {
         stored.removed(id, key: treatments[id]?.restoreKey ?? restoreKey, now: now)
         cannotPause.remove(id)
         uncontrollable.remove(id)
+        startedAgain.remove(id)
         corks.set(id, nil)
         endTreatment(id)
         if ledger.streams[id] != nil { ledger.append(.done(id)) }
