@@ -237,6 +237,8 @@ final class PulseTimeEvent {
     fileprivate func isDue(at now: LoopInstant) -> Bool { deadline.map { $0 <= now } ?? false }
 
     fileprivate func fire() {
+        // A copy: the callback may give it another one.
+        var time = time
         mainloop.dispatch { callback(mainloop.api, handle, &time, userdata) }
     }
 

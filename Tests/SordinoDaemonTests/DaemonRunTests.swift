@@ -256,11 +256,13 @@ import Testing
             let own = try TemporaryDirectory()
             let socket = server.runtimeDirectory + (kind == .pulseaudio ? "/pulse/native" : "/pipewire-0")
             let places = ["PULSE_SERVER": kind == .pulseaudio ? socket : "/nowhere/native", "PIPEWIRE_REMOTE": socket]
-            let environment = places.merging(["XDG_RUNTIME_DIR": own.path, "HOME": own.path]) { $1 }
+            let environment = places.merging([
+                "XDG_RUNTIME_DIR": own.path, "HOME": own.path, "DBUS_SESSION_BUS_ADDRESS": "disabled:",
+            ]) { $1 }
             var command = [try product("sordino"), "restore"]
             if geteuid() == 0 {
                 // Root may connect to anything: the command has to be somebody else, from where anybody may read it.
-                let copy = own.path + "/sordino"
+                let copy = own.path + "/program"
                 try FileManager.default.copyItem(atPath: command[0], toPath: copy)
                 chown(own.path, 65534, 65534)
                 command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", copy, "restore"]

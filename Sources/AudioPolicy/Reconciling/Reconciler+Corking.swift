@@ -50,12 +50,13 @@ extension Reconciler {
     /// Returns whether the stream's mute is the module's affair as of this read.
     mutating func observeCork(_ stream: ServerStream, _ treatment: inout Treatment) -> Bool {
         if treatment.silencing == .corkRequest {
-            let isUndone =
-                treatment.cork.hasMuted && !stream.isMuted || treatment.cork.hasCorked && !stream.isCorked
+            let isUnmuted = treatment.cork.hasMuted && !stream.isMuted
+            let isStarted = treatment.cork.hasCorked && !stream.isCorked
             treatment.cork.hasMuted = treatment.cork.hasMuted || stream.isMuted
             treatment.cork.hasCorked = treatment.cork.hasCorked || stream.isCorked
-            // Somebody unmuted it or pressed play: the whole request is taken back before the module mutes it again.
-            if isUndone { override(&treatment, stream.id) }
+            // Either way the whole request is taken back before the module mutes it again. What somebody unmuted is left
+            // alone; what somebody started has begun after its holders, and gets the duck's level.
+            if isUnmuted { override(&treatment, stream.id) } else if isStarted { startedAgain.insert(stream.id) }
             return true
         }
         if !stream.isCorked { treatment.cork.awaitsUncork = false }
