@@ -58,7 +58,8 @@ import Testing
         try await onDesktop(kind, configuration: pause) { desktop in
             let here = try await desktop.ear()
             let there = try await desktop.ear(on: "hs")
-            let music = try await desktop.music()
+            // As browsers and most players do, this one plays on when PulseAudio asks it to cork, and is muted.
+            let music = try await desktop.play("music") { $0.stubborn = true }
             try await here.waitFor(music.frequency, at: Desktop.baseline)
             let call = try await desktop.call(sink: "spk")
             try await here.waitForSilence(music.frequency)
@@ -68,6 +69,24 @@ import Testing
             call.kill()
             try await desktop.waitForRest()
             try await there.holds(music.frequency, at: Desktop.baseline, for: .milliseconds(500))
+        }
+    }
+
+    @Test("RTE-03: a program that PulseAudio asked to cork is unmuted when it moves, and plays when it is told to")
+    func corkedMovesOutOfScope() async throws {
+        let pause = atOnce + "\neffects = { call = { mediaPlayback = pause } }"
+        try await onDesktop(.pulseaudio, configuration: pause) { desktop in
+            let here = try await desktop.ear()
+            let there = try await desktop.ear(on: "hs")
+            let music = try await desktop.music()
+            try await here.waitFor(music.frequency, at: Desktop.baseline)
+            _ = try await desktop.call(sink: "spk")
+            try await music.player.waitFor("request-cork", music.stream.name)
+            try await desktop.move(music.stream, to: "hs")
+            // The server forgets a stream that moves, and nobody but its program can uncork it.
+            #expect(await eventually { (try? await desktop.isMuted(music.stream)) == false })
+            try await music.perform(.uncork)
+            try await there.waitFor(music.frequency, at: Desktop.baseline)
         }
     }
 

@@ -82,6 +82,7 @@ struct Reconciler {
             return
         }
         if isPulseAudio {
+            if let before, before.device != stream.device { takeOverFromModule(&treatment, stream) }
             observePulseAudio(stream, &treatment, in: graph, now: now)
         } else {
             observePipeWire(stream, before: before, &treatment, now: now)

@@ -6,7 +6,7 @@ import Testing
 @Suite struct RandomStreamsTests {
     @Test(arguments: [ServerKind.pulseaudio, .pipewire], 1...4)
     func `classification step by step equals classification from scratch`(kind: ServerKind, seed: Int) {
-        var random = SplitMix(state: UInt64(seed) &* 7919)
+        var random = SplitMix(UInt64(seed) &* 7919)
         let game = RandomDesktop(kind)
         for step in 0..<200 {
             game.step(&random)
@@ -24,7 +24,7 @@ import Testing
 
     @Test(arguments: 1...20)
     func `properties of any kind never crash, and never make an owner of what nobody confirms`(seed: Int) {
-        var random = SplitMix(state: UInt64(seed))
+        var random = SplitMix(UInt64(seed))
         let world = ClassificationWorld(seed % 2 == 0 ? .pipewire : .pulseaudio)
         let names = [
             "media.role", "media.name", "application.name", "application.process.id", "application.process.binary",
@@ -128,18 +128,5 @@ private final class RandomDesktop {
             $0.properties["media.name"] = name
             $0.volume = [0.5]
         }
-    }
-}
-
-/// A small generator with a seed, so that a failure can be had again.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
     }
 }
