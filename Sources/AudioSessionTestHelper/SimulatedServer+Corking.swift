@@ -57,8 +57,11 @@ extension SimulatedServer {
             guard let self, var state = streams[id], state.obeysCorkRequests else { return }
             state.corkRequests += cork ? 1 : -1
             streams[id] = state
-            if cork, !state.info.isCorked { self.cork(id, true) }
-            if !cork, state.corkRequests <= 0, state.info.isCorked { self.cork(id, false) }
+            if cork, !state.info.isCorked {
+                self.cork(id, true)
+                streams[id]?.isCorkedByRequest = true
+            }
+            if !cork, state.corkRequests <= 0, state.isCorkedByRequest { self.cork(id, false) }
         }
     }
 }

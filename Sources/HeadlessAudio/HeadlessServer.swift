@@ -54,6 +54,9 @@ public final class HeadlessServer: Sendable {
         state = Mutex(State(kind: options.server))
     }
 
+    /// Not left to the supervisor's own end: a process that somebody still holds keeps it.
+    deinit { stop() }
+
     /// Ends every process, and removes the directory; returns when that is done.
     public func stop() { supervisor.finish() }
 

@@ -105,7 +105,10 @@ final class RegistryMirror {
     /// A program has said something of a node of its own.
     func heard(from node: NodeObject) {
         guard !isListing, !silentProcesses.isEmpty else { return }
-        let process = process(of: node)
+        heard(from: process(of: node))
+    }
+
+    func heard(from process: String) {
         guard silentProcesses.remove(process) != nil else { return }
         for other in streams where self.process(of: other) == process {
             // Told again, changed or not: what could not be done before can be now.

@@ -22,7 +22,11 @@ struct Resumption {
 
 extension PipeWireServer {
     /// So long a program may take to carry out what is sent to its nodes.
-    private static let patience = Duration.seconds(1)
+    private static let patience = Duration.seconds(2)
+    /// After so long a silent program is asked again, and later each time: its answer may have come unseen while the
+    /// connection was being replaced.
+    private static let firstRetry = Duration.seconds(5)
+    private static let lastRetry = Duration.seconds(320)
 
     func watchForAnswers() {
         guard !isWatchingAnswers, let oldest = outbox.oldest else { return }
@@ -42,11 +46,22 @@ extension PipeWireServer {
         }
         // Without one it is the server that is busy, and another connection would be no better.
         guard let culprit else { return }
+        let process = mirror.process(of: culprit)
+        retryLater(process)
         reconnect(
             Resumption(
                 graph: mirror.reported, abandoned: outbox.abandon(),
-                silentProcesses: mirror.silentProcesses.union([mirror.process(of: culprit)]),
+                silentProcesses: mirror.silentProcesses.union([process]),
                 paused: Set(mirror.streams.filter(\.isPauseWanted).compactMap(\.streamID)), meters: Set(meters.keys)))
+    }
+
+    private func retryLater(_ process: String) {
+        let delay = retries[process] ?? Self.firstRetry
+        retries[process] = min(delay * 2, Self.lastRetry)
+        loop.schedule(after: delay) { [weak self] in
+            self?.mirror?.heard(from: process)
+            self?.reportChanges()
+        }
     }
 
     func prepare(_ mirror: RegistryMirror, for resumption: Resumption) {

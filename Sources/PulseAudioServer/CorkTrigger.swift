@@ -44,7 +44,8 @@ final class CorkTrigger {
     /// Roles as the module knows them: `no_role` and `any_role` have its meaning.
     func set(_ roles: Set<String>) {
         guard roles.allSatisfy(isPlain) else {
-            report(.setCorkedRoles(roles), ServerFailure(.other, "a role has characters that no module argument can have"))
+            report(
+                .setCorkedRoles(roles), ServerFailure(.other, "a role has characters that no module argument can have"))
             return
         }
         wanted = roles
@@ -76,7 +77,8 @@ final class CorkTrigger {
 
     private func load(_ roles: Set<String>) {
         state = .busy
-        let arguments = "trigger_roles=\(Self.role) cork_roles=\(roles.sorted().joined(separator: ","))"
+        let arguments =
+            "trigger_roles=\(Self.role) cork_roles=\(roles.sorted().joined(separator: ","))"
             + " global=true use_source_trigger=true"
         context.loadModule("module-role-cork", arguments) { [unowned self] result in
             switch result {
@@ -142,14 +144,16 @@ final class CorkTrigger {
         state = .busy
         stream?.close()
         store.delete(Self.restoreKey) { _ in }
-        context.acknowledged({ pa_context_unload_module($0, module, $1, $2) }, then: { [unowned self] _ in
-            if stream?.isReady == true && !wanted.isEmpty {
-                pause { [weak self] in self?.state = .idle }
-            } else {
-                state = .idle
-                step()
-            }
-        })
+        context.acknowledged(
+            { pa_context_unload_module($0, module, $1, $2) },
+            then: { [unowned self] _ in
+                if stream?.isReady == true && !wanted.isEmpty {
+                    pause { [weak self] in self?.state = .idle }
+                } else {
+                    state = .idle
+                    step()
+                }
+            })
     }
 }
 

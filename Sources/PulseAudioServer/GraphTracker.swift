@@ -56,14 +56,16 @@ final class GraphTracker {
 
     /// Asks for everything at once. `server` is told first, with the server's name; `done` when all has arrived.
     func readAll(server: @escaping (String) -> Void, done: @escaping (ServerFailure?) -> Void) {
-        context.serverInfo({ [unowned self] info in
-            version = info.pointee.server_version.map { String(cString: $0) } ?? ""
-            cookie = info.pointee.cookie
-            readDefaults(info.pointee)
-            server(info.pointee.server_name.map { String(cString: $0) } ?? "")
-        }, end: { failure in
-            if let failure { done(failure) }
-        })
+        context.serverInfo(
+            { [unowned self] info in
+                version = info.pointee.server_version.map { String(cString: $0) } ?? ""
+                cookie = info.pointee.cookie
+                readDefaults(info.pointee)
+                server(info.pointee.server_name.map { String(cString: $0) } ?? "")
+            },
+            end: { failure in
+                if let failure { done(failure) }
+            })
         readModules()
         readCards()
         readSinks()
@@ -246,13 +248,15 @@ final class GraphTracker {
     }
 
     private func readServer(_ answered: @escaping () -> Void) {
-        context.serverInfo({ [unowned self] info in
-            readDefaults(info.pointee)
-        }, end: { [unowned self] _ in
-            answered()
-            let changes = defaultsIfChanged()
-            if !changes.isEmpty { emit(changes) }
-        })
+        context.serverInfo(
+            { [unowned self] info in
+                readDefaults(info.pointee)
+            },
+            end: { [unowned self] _ in
+                answered()
+                let changes = defaultsIfChanged()
+                if !changes.isEmpty { emit(changes) }
+            })
     }
 
     // MARK: Defaults
@@ -283,22 +287,25 @@ final class GraphTracker {
     private func readModules(_ index: UInt32? = nil) {
         var found = false
         let isNew = index != nil
-        context.modules(index, { [unowned self] info in
-            let name = info.pointee.name.map { String(cString: $0) } ?? ""
-            let arguments = info.pointee.argument.map { String(cString: $0) } ?? ""
-            let index = info.pointee.index
-            if name == "module-stream-restore" {
-                restoreModules.insert(index)
-                if isNew { onRestoreModule(true) }
-            } else if CorkTrigger.isOurs(arguments) {
-                if !isNew { leftCorkModules.append(index) }
-            } else if rolePolicies.contains(name) {
-                policies[index] = ForeignPolicy(name: name, arguments: arguments, module: UInt64(index))
-                found = true
-            }
-        }, end: { [unowned self] _ in
-            if found { emit([policyList]) }
-        })
+        context.modules(
+            index,
+            { [unowned self] info in
+                let name = info.pointee.name.map { String(cString: $0) } ?? ""
+                let arguments = info.pointee.argument.map { String(cString: $0) } ?? ""
+                let index = info.pointee.index
+                if name == "module-stream-restore" {
+                    restoreModules.insert(index)
+                    if isNew { onRestoreModule(true) }
+                } else if CorkTrigger.isOurs(arguments) {
+                    if !isNew { leftCorkModules.append(index) }
+                } else if rolePolicies.contains(name) {
+                    policies[index] = ForeignPolicy(name: name, arguments: arguments, module: UInt64(index))
+                    found = true
+                }
+            },
+            end: { [unowned self] _ in
+                if found { emit([policyList]) }
+            })
     }
 }
 

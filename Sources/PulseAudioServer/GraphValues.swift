@@ -32,13 +32,18 @@ extension ServerStream {
     }
 
     private init(_ id: StreamID, _ list: OpaquePointer?, client: UInt32, module: UInt32, volume: pa_cvolume) {
-        let properties = PropertyReader(list)
-        self.init(id: id, properties: properties.all, volume: PulseVolume.linear(volume))
+        let reader = PropertyReader(list)
+        let properties = reader.all
+        self.init(id: id, properties: properties, volume: PulseVolume.linear(volume))
         self.client = known(client)
         linkGroup = self.client == nil ? moduleGroup(module) : nil
-        restoreKey = properties["module-stream-restore.id"]
+        restoreKey = properties[restoreKeyProperty]
+        // A key that was cut is no key.
+        if let key = restoreKey, PropertyReader.mayBeCut(key) { restoreKey = reader[restoreKeyProperty] }
     }
 }
+
+private let restoreKeyProperty = "module-stream-restore.id"
 
 extension ServerDevice {
     init(_ info: pa_sink_info) {

@@ -51,7 +51,8 @@ extension PulseAudioServer {
         }
         send(operation, id) { context, index, acknowledge, request in
             switch (id.direction, target) {
-            case (.output, let target?): pa_context_move_sink_input_by_index(context, index, target, acknowledge, request)
+            case (.output, let target?):
+                pa_context_move_sink_input_by_index(context, index, target, acknowledge, request)
             case (.output, nil):
                 pa_context_move_sink_input_by_name(context, index, "@DEFAULT_SINK@", acknowledge, request)
             case (.input, let target?):

@@ -9,6 +9,8 @@ struct PropertyReader {
 
     init(_ list: OpaquePointer?) { self.list = list }
 
+    static func mayBeCut(_ value: String) -> Bool { value.utf8.count >= longestValue - 3 }
+
     /// The whole value, if it is text.
     subscript(key: String) -> String? { pa_proplist_gets(list, key).map { String(cString: $0) } }
 

@@ -39,7 +39,9 @@ final class PulseContext {
     deinit { close() }
 
     /// What the server, or libpulse, last said was wrong.
-    var failure: ServerFailure { ServerFailure(pulse: handle.map { pa_context_errno($0) } ?? Int32(PA_ERR_BADSTATE.rawValue)) }
+    var failure: ServerFailure {
+        ServerFailure(pulse: handle.map { pa_context_errno($0) } ?? Int32(PA_ERR_BADSTATE.rawValue))
+    }
 
     var isReady: Bool { handle.map { pa_context_get_state($0) == PA_CONTEXT_READY } ?? false }
 

@@ -44,6 +44,17 @@ final class PulseMainloop {
         dispatching += 1
         body()
         dispatching -= 1
+        if dispatching == 0 { runDeferred() }
+    }
+
+    /// What a callback has deferred, mostly sending what it has queued, is done as soon as it has returned: a turn of the
+    /// session's loop in between would cost more than the sending.
+    private func runDeferred() {
+        guard deferred.contains(where: \.isUnsettled) else { return }
+        dispatching += 1
+        for event in deferred where event.isUnsettled && event.isEnabled { event.call() }
+        dispatching -= 1
+        for event in deferred { event.settle() }
     }
 
     // MARK: Timers
@@ -215,14 +226,19 @@ final class PulseTimeEvent {
         mainloop.remove(self)
         guard let time else { return }
         self.time = time.pointee
-        let wall = Double(self.time.tv_sec) + Double(self.time.tv_usec) / 1e6
-        let distance = Duration.seconds(max(0, wall - mainloop.loop.wallClock))
-        mainloop.insert(self, deadline: mainloop.loop.now + distance)
+        var wall = timespec()
+        clock_gettime(CLOCK_REALTIME, &wall)
+        let distance =
+            Int64(self.time.tv_sec - wall.tv_sec) * 1_000_000_000
+            + Int64(self.time.tv_usec) * 1000 - Int64(wall.tv_nsec)
+        mainloop.insert(self, deadline: LoopInstant(nanoseconds: mainloop.loop.now.nanoseconds + max(0, distance)))
     }
 
     fileprivate func isDue(at now: LoopInstant) -> Bool { deadline.map { $0 <= now } ?? false }
 
     fileprivate func fire() {
+        // A copy: the callback may give it another one.
+        var time = time
         mainloop.dispatch { callback(mainloop.api, handle, &time, userdata) }
     }
 
@@ -254,16 +270,24 @@ final class PulseDeferEvent {
     }
 
     fileprivate var handle: OpaquePointer { OpaquePointer(Unmanaged.passUnretained(self).toOpaque()) }
+    /// Switched while a callback runs, and the session's loop does not know yet.
+    fileprivate private(set) var isUnsettled = false
 
     fileprivate func enable(_ isEnabled: Bool) {
-        guard isEnabled != self.isEnabled else { return }
         self.isEnabled = isEnabled
+        isUnsettled = true
+        if mainloop.dispatching == 0 { settle() }
+    }
+
+    fileprivate func settle() {
+        guard isUnsettled else { return }
+        isUnsettled = false
         source?.setEnabled(isEnabled)
     }
 
-    fileprivate func fire() {
-        mainloop.dispatch { callback(mainloop.api, handle, userdata) }
-    }
+    fileprivate func fire() { mainloop.dispatch { call() } }
+
+    fileprivate func call() { callback(mainloop.api, handle, userdata) }
 
     fileprivate func free() {
         source?.cancel()
@@ -338,7 +362,8 @@ private func timeSetDestroy(_ handle: OpaquePointer?, _ callback: pa_time_event_
 }
 
 private func deferNew(
-    _ api: UnsafeMutablePointer<pa_mainloop_api>?, _ callback: pa_defer_event_cb_t?, _ userdata: UnsafeMutableRawPointer?
+    _ api: UnsafeMutablePointer<pa_mainloop_api>?, _ callback: pa_defer_event_cb_t?,
+    _ userdata: UnsafeMutableRawPointer?
 ) -> OpaquePointer? {
     guard let mainloop = mainloop(api), let callback,
         let event = PulseDeferEvent(mainloop, callback, userdata)

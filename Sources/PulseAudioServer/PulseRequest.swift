@@ -116,7 +116,8 @@ extension PulseContext {
         send(IndexRequest(body)) { pa_context_load_module($0, name, arguments, newIndex, $1) }
     }
 
-    func serverInfo(_ each: @escaping (UnsafePointer<pa_server_info>) -> Void, end: @escaping (ServerFailure?) -> Void) {
+    func serverInfo(_ each: @escaping (UnsafePointer<pa_server_info>) -> Void, end: @escaping (ServerFailure?) -> Void)
+    {
         send(InfoRequest(each: each, end: end)) { pa_context_get_server_info($0, serverReply, $1) }
     }
 

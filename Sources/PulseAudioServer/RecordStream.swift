@@ -45,7 +45,9 @@ final class RecordStream {
     private func connect(_ handle: OpaquePointer, _ place: Place, bytes: UInt32) -> Bool {
         var attributes = pa_buffer_attr(
             maxlength: .max, tlength: .max, prebuf: .max, minreq: .max, fragsize: bytes)
-        let flags = [PA_STREAM_PEAK_DETECT, PA_STREAM_DONT_INHIBIT_AUTO_SUSPEND, PA_STREAM_DONT_MOVE, PA_STREAM_ADJUST_LATENCY]
+        let flags = [
+            PA_STREAM_PEAK_DETECT, PA_STREAM_DONT_INHIBIT_AUTO_SUSPEND, PA_STREAM_DONT_MOVE, PA_STREAM_ADJUST_LATENCY,
+        ]
         let all = pa_stream_flags_t(rawValue: flags.reduce(0) { $0 | $1.rawValue })
         switch place {
         case .sinkInput(let index):
@@ -109,6 +111,10 @@ private func told(_ userdata: UnsafeMutableRawPointer?, _ body: (RecordStream) -
     withExtendedLifetime(stream) { body(stream) }
 }
 
-private func streamState(_: OpaquePointer?, _ userdata: UnsafeMutableRawPointer?) { told(userdata) { $0.stateChanged() } }
+private func streamState(_: OpaquePointer?, _ userdata: UnsafeMutableRawPointer?) {
+    told(userdata) { $0.stateChanged() }
+}
 
-private func streamRead(_: OpaquePointer?, _: Int, _ userdata: UnsafeMutableRawPointer?) { told(userdata) { $0.read() } }
+private func streamRead(_: OpaquePointer?, _: Int, _ userdata: UnsafeMutableRawPointer?) {
+    told(userdata) { $0.read() }
+}

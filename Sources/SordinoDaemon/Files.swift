@@ -1,9 +1,9 @@
 import AudioPolicy
 import Glibc
 
-struct SystemError: Error, Equatable {
+public struct SystemError: Error, Equatable, Sendable {
     /// An `errno` value.
-    let code: Int32
+    public let code: Int32
 }
 
 /// A file as text, invalid UTF-8 replaced; what is beyond `limit` bytes, more than any file of ours can have, is left out.
@@ -23,7 +23,7 @@ func readFile(_ path: String, limit: Int = 16 << 20) throws(SystemError) -> Stri
 }
 
 /// Writes everything, in one call where the system takes it so.
-func writeAll(_ text: String, to descriptor: Int32) throws(SystemError) {
+public func writeAll(_ text: String, to descriptor: Int32) throws(SystemError) {
     var text = text
     let failure: Int32? = text.withUTF8 { bytes in
         var rest = UnsafeRawBufferPointer(bytes)[...]

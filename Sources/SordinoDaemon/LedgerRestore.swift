@@ -9,6 +9,7 @@ public final class LedgerRestore {
     private let loop: SystemEventLoop
     private let finder: ServerFinder
     private var failure: ServerFailure?
+    private var onConnected: ((any SoundServer, ServerInfo, ServerGraph) -> Void)?
 
     private init(_ places: ServerPlaces, _ choice: PolicySettings.ServerChoice) throws(CommandFailure) {
         do throws(SystemEventLoopError) {
@@ -28,7 +29,7 @@ public final class LedgerRestore {
     /// server lets nobody in.
     public static func run(environment: [String: String]) throws(CommandFailure) -> (before: Int, left: Int) {
         let paths = try SessionPaths(environment: environment)
-        let lock = try SessionLock(paths)
+        let lock = try SessionLock(paths, hint: "everything is undone when it ends")
         let store = try FileLedgerStore(paths)
         let one = try LedgerRestore(ServerPlaces(environment: environment), .auto)
         var settings = PolicySettings()
@@ -41,10 +42,11 @@ public final class LedgerRestore {
         let before = session.status().ledger.entries
         var isDone = false
         one.finder.onEvent = { event in session.driver.receive(event) }
-        try one.work(atMost: .seconds(3), until: { isDone }) { server, info, graph in
+        one.onConnected = { server, info, graph in
             session.driver.attach(connected: server, info, graph)
             session.driver.end { isDone = true }
         }
+        try one.work(atMost: .seconds(3)) { isDone }
         let left = session.status().ledger.entries
         one.finder.stop()
         store.finish()
@@ -69,7 +71,7 @@ public final class LedgerRestore {
                 }
             }
         }
-        try one.work(atMost: .seconds(2), until: { isConnected && waiting.isEmpty }) { server, _, graph in
+        one.onConnected = { server, _, graph in
             isConnected = true
             for stream in graph.streams.values where stream.hiddenGain != 1 {
                 waiting[stream.id] = stream.properties["application.name"] ?? "stream \(stream.id)"
@@ -77,19 +79,17 @@ public final class LedgerRestore {
             cleared = waiting.values.sorted()
             server.perform(waiting.keys.sorted().map { .setHiddenGain($0, 1) })
         }
+        try one.work(atMost: .seconds(2)) { isConnected && waiting.isEmpty }
         one.finder.stop()
         return cleared
     }
 
-    /// Connects and turns the loop until it is done or the time is over.
-    private func work(
-        atMost duration: Duration, until isDone: () -> Bool,
-        _ connected: @escaping (any SoundServer, ServerInfo, ServerGraph) -> Void
-    ) throws(CommandFailure) {
+    /// Connects and turns the loop until it is done, or so long after the connection.
+    private func work(atMost duration: Duration, until isDone: () -> Bool) throws(CommandFailure) {
         var isConnected = false
-        finder.onConnected = { server, info, graph in
+        finder.onConnected = { [unowned self] server, info, graph in
             isConnected = true
-            connected(server, info, graph)
+            onConnected?(server, info, graph)
         }
         finder.onNone = { [unowned self] in failure = $0 }
         finder.onRefused = { [unowned self] in failure = $0 }

@@ -98,7 +98,13 @@ public final class ServerFinder {
         var rest = kinds
         var failures = failures
         while let kind = rest.popFirst() {
-            guard places.mayBeThere(kind) else { continue }
+            switch places.presence(of: kind) {
+            case .possible: break
+            case .absent: continue
+            case .forbidden(let path):
+                failures.append(ServerFailure(.accessDenied, "\(kind.shownName)'s socket \(path) is not for this user"))
+                continue
+            }
             do {
                 let server = try make(kind)
                 return attempt(server, rest: rest, failures: failures)
@@ -174,7 +180,7 @@ public final class ServerFinder {
             return
         }
         // Without a socket there is nothing to try until one appears.
-        guard kinds.contains(where: places.mayBeThere) else {
+        guard kinds.contains(where: { places.presence(of: $0) != .absent }) else {
             state = .waiting(retry: nil)
             return
         }

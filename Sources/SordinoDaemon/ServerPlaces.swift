@@ -21,14 +21,22 @@ public struct ServerPlaces: Equatable, Sendable {
 
     public subscript(kind: ServerKind) -> [Place] { places[kind] ?? [] }
 
-    /// Whether it is worth trying to connect.
-    public func mayBeThere(_ kind: ServerKind) -> Bool {
-        self[kind].contains { place in
-            switch place {
-            case .socket(let path): access(path, F_OK) == 0
-            case .elsewhere: true
-            }
+    public enum Presence: Equatable, Sendable {
+        case absent
+        /// It is worth trying to connect.
+        case possible
+        /// The socket at this path is not for this user.
+        case forbidden(String)
+    }
+
+    /// What the file system says, without connecting.
+    public func presence(of kind: ServerKind) -> Presence {
+        var forbidden: Presence?
+        for place in self[kind] {
+            guard case .socket(let path) = place, access(path, W_OK) != 0 else { return .possible }
+            if errno == EACCES || errno == EPERM { forbidden = .forbidden(path) }
         }
+        return forbidden ?? .absent
     }
 
     public func sockets(of kinds: [ServerKind]) -> [String] {

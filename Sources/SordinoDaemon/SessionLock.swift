@@ -5,8 +5,8 @@ import Glibc
 public struct SessionLock: ~Copyable {
     private let descriptor: Int32
 
-    /// Takes the lock; throws where another daemon holds it.
-    public init(_ paths: SessionPaths) throws(CommandFailure) {
+    /// Takes the lock; throws where another daemon holds it, with a hint at what to do then.
+    public init(_ paths: SessionPaths, hint: String = "--replace takes its place") throws(CommandFailure) {
         try paths.makeRuntimeDirectory()
         let descriptor = open(paths.lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
@@ -16,7 +16,7 @@ public struct SessionLock: ~Copyable {
             close(descriptor)
             let holder = Self.holder(paths).map { " (process \($0))" } ?? ""
             throw CommandFailure(
-                ExitCode.unavailable, "a Sordino daemon is already running\(holder); --replace takes its place")
+                ExitCode.unavailable, "a Sordino daemon is already running\(holder); \(hint)")
         }
         ftruncate(descriptor, 0)
         let text = "\(getpid())\n"

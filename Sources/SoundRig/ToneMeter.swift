@@ -128,11 +128,11 @@ public final class ToneMeter: Sendable {
         return periods.map { decibels($0.amplitude(of: frequency)) }
     }
 
-    /// The level of a tone over the last 50 ms.
+    /// The level of a tone now: the median of the last 90 ms, so that a player's missed turn does not count.
     public func level(of frequency: Double, channel: Int = 0) -> Double {
-        let periods = state.withLock { $0.blocks.suffix(5).map { $0[channel] } }
-        let sum = periods.reduce(0) { $0 + $1.amplitude(of: frequency) }
-        return decibels(sum / Double(max(periods.count, 1)))
+        let count = blockCount
+        let levels = levels(of: frequency, channel: channel, blocks: max(0, count - 9)..<count).sorted()
+        return levels.isEmpty ? decibels(0) : levels[levels.count / 2]
     }
 
     /// The steady level of a tone: of the last 100 ms if no 10 ms of them differ by more than `tolerance`.

@@ -247,7 +247,9 @@ private func fire(_ context: UnsafeMutableRawPointer?, _ events: UInt32) -> Int3
     return 0
 }
 
-private func timeCallback(_: OpaquePointer?, _: UInt64, _ context: UnsafeMutableRawPointer?) -> Int32 { fire(context, 0) }
+private func timeCallback(_: OpaquePointer?, _: UInt64, _ context: UnsafeMutableRawPointer?) -> Int32 {
+    fire(context, 0)
+}
 private func deferCallback(_: OpaquePointer?, _ context: UnsafeMutableRawPointer?) -> Int32 { fire(context, 0) }
 private func ioCallback(_: OpaquePointer?, _: Int32, _ events: UInt32, _ context: UnsafeMutableRawPointer?) -> Int32 {
     fire(context, events)

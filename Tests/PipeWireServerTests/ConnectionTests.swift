@@ -12,6 +12,14 @@ import Testing
         #expect(watched.events.count == 1)
     }
 
+    @Test func aServerThatLetsUsDoNothingDeniesAccess_CI02() throws {
+        let server = try PrivateServer(hasSessionManager: false, rejects: CommandLine.arguments[0])
+        let watched = try Watched(remote: server.socket)
+        try watched.wait("the refusal") { !$0.lost.isEmpty }
+        #expect(watched.lost.map(\.code) == [.accessDenied])
+        #expect(watched.events.count == 1)
+    }
+
     @Test func aServerThatDiesIsLostOnce_CRA02() throws {
         let server = try PrivateServer()
         let watched = try Watched(server)

@@ -11,7 +11,8 @@ final class PrivateServer {
 
     var socket: String { directory.appending(path: "pipewire-0").path }
 
-    init(sinks: [String] = ["spk", "hs"], hasSessionManager: Bool = true) throws {
+    /// `rejects`: a program, by its first argument, that the server lets do nothing.
+    init(sinks: [String] = ["spk", "hs"], hasSessionManager: Bool = true, rejects: String? = nil) throws {
         var template = Array("/tmp/sordino-pw.XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw Failure("mkdtemp") }
         let path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
@@ -27,7 +28,7 @@ final class PrivateServer {
             "PULSE_SERVER": "unix:\(path)/pulse/native", "DBUS_SESSION_BUS_ADDRESS": "disabled:",
             "PIPEWIRE_DEBUG": "0", "WIREPLUMBER_DEBUG": "0",
         ]) { $1 }
-        try Self.configure(directory, sinks: sinks)
+        try Self.configure(directory, sinks: sinks, rejects: rejects)
         pipewire = try Self.spawn(["pipewire", "-c", path + "/pipewire.conf"], environment)
         try wait("the server's socket") { FileManager.default.fileExists(atPath: path + "/pipewire-0") }
         guard hasSessionManager else { return }
@@ -111,7 +112,8 @@ final class PrivateServer {
         return process
     }
 
-    private static func configure(_ directory: URL, sinks: [String]) throws {
+    private static func configure(_ directory: URL, sinks: [String], rejects: String?) throws {
+        let access = rejects.map { "access.rejected = [ \"\($0)\" ]" } ?? ""
         let objects = sinks.enumerated().map { index, name in
             """
             { factory = adapter args = { factory.name = support.null-audio-sink node.name = \(name)
@@ -128,7 +130,7 @@ final class PrivateServer {
             context.modules = [
               { name = libpipewire-module-protocol-native } { name = libpipewire-module-metadata }
               { name = libpipewire-module-spa-node-factory } { name = libpipewire-module-client-node }
-              { name = libpipewire-module-client-device } { name = libpipewire-module-access args = {} }
+              { name = libpipewire-module-client-device } { name = libpipewire-module-access args = { \(access) } }
               { name = libpipewire-module-adapter } { name = libpipewire-module-link-factory }
               { name = libpipewire-module-session-manager } ]
             context.objects = [

@@ -5,34 +5,6 @@ import Testing
 
 /// What the streams' own programs do meanwhile.
 @Suite(.serialized) struct ProgramTests {
-    /// A client of the pulse server that does what it is told, line by line.
-    private final class Player {
-        private let process: Process
-        private let input = Pipe()
-
-        init(_ server: PrivateServer) throws {
-            process = Process()
-            let directory = try #require(Bundle.main.executableURL).deletingLastPathComponent()
-            var program = directory
-            while !FileManager.default.fileExists(atPath: program.appending(path: "sordino-testplayer").path) {
-                program = program.deletingLastPathComponent()
-                guard program.path != "/" else { throw Failure("sordino-testplayer has not been built") }
-            }
-            process.executableURL = program.appending(path: "sordino-testplayer")
-            process.environment = server.environment
-            process.standardInput = input
-            process.standardOutput = FileHandle.nullDevice
-            process.standardError = FileHandle.nullDevice
-            try process.run()
-        }
-
-        deinit { PrivateServer.end(process) }
-
-        func send(_ fields: String...) throws {
-            try input.fileHandleForWriting.write(contentsOf: Data((fields.joined(separator: "\t") + "\n").utf8))
-        }
-    }
-
     @Test func aProgramThatStartsAgainByItselfIsNotPausedAgain() throws {
         let server = try PrivateServer()
         let watched = try Watched(server)
@@ -60,7 +32,9 @@ import Testing
         let watched = try Watched(server)
         let player = try Player(server)
         try player.send("play", "voice", "frequency=600", "corked=1", "prop:node.name=voice", "prop:media.role=phone")
-        try watched.wait("the stream") { $0.stream(named: "voice")?.isCorked == true }
+        try watched.wait("the stream") {
+            player.hasSaid("started", "voice") && $0.stream(named: "voice")?.isCorked == true
+        }
         try player.send("uncork", "voice")
         try watched.wait("its sound") { $0.stream(named: "voice")?.isCorked == false }
         try player.send("cork", "voice")

@@ -85,7 +85,7 @@ final class Watched {
         var batch = server.perform([.setSoftGain(id, gain)])
         try wait("the gain") { watched in
             let stream = try watched.stream(id)
-            if stream.softGain == nil, stream.includesBatch >= batch {
+            if stream.softGain != gain, stream.includesBatch >= batch {
                 batch = watched.server.perform([.setSoftGain(id, gain)])
             }
             return stream.softGain == gain

@@ -50,12 +50,13 @@ import Testing
             let watcher = try Watcher(pulse.address, connects: false)
             var stopped = false
             watcher.hook = { [unowned watcher] event in
-                let name = switch event {
-                case .connected: "connected"
-                case .changed: "changed"
-                case .level: "level"
-                default: ""
-                }
+                let name =
+                    switch event {
+                    case .connected: "connected"
+                    case .changed: "changed"
+                    case .level: "level"
+                    default: ""
+                    }
                 #expect(!stopped, "\(name) after stop")
                 if case .connected(_, let graph) = event { watcher.server.setMeters(Set(graph.streams.keys)) }
                 if case .changed(let changes) = event {
@@ -93,7 +94,8 @@ import Testing
             let isMuted = round % 2 == 0
             watcher.server.perform(watcher.outputs.map { .setMute($0.id, isMuted) } + [.setCorkedRoles(["video"])])
             watcher.server.stop()
-            let shown = try pulse.pactl("list", "sink-inputs").components(separatedBy: "Mute: \(isMuted ? "yes" : "no")")
+            let shown = try pulse.pactl("list", "sink-inputs").components(
+                separatedBy: "Mute: \(isMuted ? "yes" : "no")")
             #expect(shown.count == 13)
             #expect(!(try pulse.pactl("list", "short", "modules")).contains("module-role-cork"))
         }

@@ -9,7 +9,8 @@ import Testing
         try pulse.play(role: "music")
         try pulse.play(role: "video")
         let watcher = try Watcher(pulse.address)
-        let music = try watcher.stream(role: "music"), video = try watcher.stream(role: "video")
+        let music = try watcher.stream(role: "music")
+        let video = try watcher.stream(role: "video")
         watcher.server.perform([.setCorkedRoles(["music"])])
         try watcher.wait("paused") { watcher.graph.streams[music.id]?.isCorked == true }
         #expect(watcher.graph.streams[video.id]?.isCorked == false)
@@ -65,7 +66,9 @@ import Testing
 
     @Test func `The sink that holds the trigger may go`() throws {
         let pulse = try PrivatePulse()
-        let first = try pulse.pactl("list", "short", "modules").split(separator: "\n").first { $0.contains("sink_name=spk") }
+        let first = try pulse.pactl("list", "short", "modules").split(separator: "\n").first {
+            $0.contains("sink_name=spk")
+        }
         let module = try #require(first?.split(separator: "\t").first.map(String.init))
         try pulse.play(role: "music", sink: "hs")
         let watcher = try Watcher(pulse.address)

@@ -8,11 +8,14 @@ import Testing
         let pulse = try PrivatePulse(extra: ["load-module module-remap-sink sink_name=remap master=hs"])
         try pulse.play(role: "music")
         try pulse.play(role: nil, name: "bare", sink: "hs")
-        try waitUntil("both play") { (try? pulse.pactl("list", "short", "sink-inputs").split(separator: "\n").count) == 3 }
+        try waitUntil("both play") {
+            (try? pulse.pactl("list", "short", "sink-inputs").split(separator: "\n").count) == 3
+        }
         let watcher = try Watcher(pulse.address)
         #expect(watcher.info?.kind == .pulseaudio)
         #expect(watcher.info?.version == (try pulse.pactl("info")).serverVersion)
-        let spk = try #require(watcher.device("spk")), hs = try #require(watcher.device("hs"))
+        let spk = try #require(watcher.device("spk"))
+        let hs = try #require(watcher.device("hs"))
         #expect(watcher.graph.defaultOutput == spk.id)
         #expect(watcher.graph.defaultInput == watcher.device("spk.monitor")?.id)
         #expect(watcher.device("hs.monitor")?.monitorOf == hs.id)

@@ -28,7 +28,9 @@ final class HostileClient {
         defer { pa_proplist_free(list) }
         for (key, value) in properties { pa_proplist_set(list, key, value, value.count) }
         var format = pa_sample_spec(format: PA_SAMPLE_S16LE, rate: 8000, channels: 2)
-        guard let stream = pa_stream_new_with_proplist(context, name, &format, nil, list) else { throw Failure("no stream") }
+        guard let stream = pa_stream_new_with_proplist(context, name, &format, nil, list) else {
+            throw Failure("no stream")
+        }
         streams.append(stream)
         pa_stream_connect_playback(stream, nil, nil, PA_STREAM_START_CORKED, nil, nil)
         try turn("the stream \(name)") { pa_stream_get_state(stream) == PA_STREAM_READY }

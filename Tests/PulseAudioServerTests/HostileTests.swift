@@ -16,9 +16,11 @@ import Testing
         let watcher = try Watcher(pulse.address)
         for (number, value) in values.enumerated() {
             // As text with its end, the way libpulse's own setter stores it, and as bare bytes.
-            try client.play(name: "hostile \(number)", [
-                ("media.role", value + [0]), ("application.name", value), ("bytes.\(number)", value),
-            ])
+            try client.play(
+                name: "hostile \(number)",
+                [
+                    ("media.role", value + [0]), ("application.name", value), ("bytes.\(number)", value),
+                ])
         }
         try watcher.wait("all there") { watcher.outputs.count == values.count }
         let connected = try Watcher(pulse.address)

@@ -10,7 +10,8 @@ import Testing
         try pulse.play(role: "phone")
         try pulse.play(role: "a11y", silent: true)
         let watcher = try Watcher(pulse.address)
-        let tone = try watcher.stream(role: "phone"), silence = try watcher.stream(role: "a11y")
+        let tone = try watcher.stream(role: "phone")
+        let silence = try watcher.stream(role: "a11y")
         watcher.server.setMeters([tone.id, silence.id])
         func last(_ id: StreamID) -> Double? { watcher.levels.last { $0.stream == id }?.peak }
         try watcher.wait("both report") { (last(tone.id) ?? 0) > 0.4 && last(silence.id) != nil }
@@ -25,7 +26,10 @@ import Testing
         try watcher.settle()
         #expect(watcher.levels.isEmpty)
         #expect(watcher.inputs.isEmpty, "meters are no part of the graph")
-        #expect(!watcher.changes.contains { if case .stream(let stream) = $0 { stream.id.direction == .input } else { false } })
+        #expect(
+            !watcher.changes.contains {
+                if case .stream(let stream) = $0 { stream.id.direction == .input } else { false }
+            })
     }
 
     @Test func `PRF-02: one record stream for each meter, and none without`() throws {

@@ -53,7 +53,8 @@ import Testing
         try pulse.play(role: "music")
         let watcher = try Watcher(pulse.address)
         let music = try watcher.stream(role: "music")
-        let hs = try #require(watcher.device("hs")), spk = try #require(watcher.device("spk"))
+        let hs = try #require(watcher.device("hs"))
+        let spk = try #require(watcher.device("spk"))
         watcher.server.perform([.move(music.id, hs.id)])
         try watcher.wait("moved, and stored") {
             watcher.graph.streams[music.id]?.device == hs.id
@@ -98,7 +99,8 @@ import Testing
         try pulse.play(role: "music")
         let watcher = try Watcher(pulse.address)
         let music = try watcher.stream(role: "music")
-        let gone = StreamID(.output, 9999), absurd = StreamID(.output, 1 << 40)
+        let gone = StreamID(.output, 9999)
+        let absurd = StreamID(.output, 1 << 40)
         let bad: [ServerOperation] = [
             .setVolume(gone, [1, 1]), .setMute(absurd, true), .pause(music.id), .setVolume(music.id, []),
             .setVolume(music.id, Array(repeating: 1, count: 40)), .move(music.id, DeviceID(.output, 777)),

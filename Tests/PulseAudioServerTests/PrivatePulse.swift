@@ -16,8 +16,10 @@ final class PrivatePulse {
         guard let made = mkdtemp(&template) else { throw Failure("mkdtemp: \(errno)") }
         directory = String(cString: made)
         let lines =
-            ["load-module module-null-sink sink_name=spk", "load-module module-null-sink sink_name=hs",
-             "set-default-sink spk", "set-default-source spk.monitor"]
+            [
+                "load-module module-null-sink sink_name=spk", "load-module module-null-sink sink_name=hs",
+                "set-default-sink spk", "set-default-source spk.monitor",
+            ]
             + (stores ? ["load-module module-stream-restore"] : []) + extra
             + ["load-module module-native-protocol-unix socket=\(directory)/native \(access)"]
         try lines.joined(separator: "\n").appending("\n").write(
@@ -37,9 +39,12 @@ final class PrivatePulse {
     }
 
     private static func environment(_ directory: String) -> [String: String] {
-        ["PATH": "/usr/bin:/bin", "HOME": directory, "XDG_RUNTIME_DIR": directory, "LC_ALL": "C.UTF-8",
-         "PULSE_RUNTIME_PATH": "\(directory)/run", "PULSE_STATE_PATH": "\(directory)/state",
-         "DBUS_SESSION_BUS_ADDRESS": "disabled:", "DBUS_SYSTEM_BUS_ADDRESS": "disabled:", "PULSE_SERVER": "unix:\(directory)/native"]
+        [
+            "PATH": "/usr/bin:/bin", "HOME": directory, "XDG_RUNTIME_DIR": directory, "LC_ALL": "C.UTF-8",
+            "PULSE_RUNTIME_PATH": "\(directory)/run", "PULSE_STATE_PATH": "\(directory)/state",
+            "DBUS_SESSION_BUS_ADDRESS": "disabled:", "DBUS_SYSTEM_BUS_ADDRESS": "disabled:",
+            "PULSE_SERVER": "unix:\(directory)/native",
+        ]
     }
 
     /// 8 kHz, two channels, 16 bits: two minutes of 440 Hz with a peak of one half.

@@ -31,11 +31,14 @@ import Testing
         let watcher = try Watcher(pulse.address)
         let entries = [
             RestoreEntry(
-                key: "sink-input-by-application-name:a", volume: [1, 0.125, 0, 8], channelMap: "front-left,front-right,rear-left,rear-right",
+                key: "sink-input-by-application-name:a", volume: [1, 0.125, 0, 8],
+                channelMap: "front-left,front-right,rear-left,rear-right",
                 isMuted: true, device: "hs"),
-            RestoreEntry(key: "sink-input-by-application-name:b", volume: [], channelMap: "", isMuted: false, device: "spk"),
             RestoreEntry(
-                key: "source-output-by-media-role:phone", volume: [0.001], channelMap: "mono", isMuted: false, device: nil),
+                key: "sink-input-by-application-name:b", volume: [], channelMap: "", isMuted: false, device: "spk"),
+            RestoreEntry(
+                key: "source-output-by-media-role:phone", volume: [0.001], channelMap: "mono", isMuted: false,
+                device: nil),
         ]
         watcher.server.perform(entries.map { .writeRestoreEntry($0) })
         try watcher.wait("all") { entries.allSatisfy { watcher.graph.restoreEntries[$0.key] != nil } }

@@ -22,10 +22,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        (0.0, 0), (1.0, 65536), (0.001, 6554), (-1.0, 0), (-0.0, 0), (.nan, 0), (.infinity, 0x7FFF_FFFF),
-        (-.infinity, 0), (.greatestFiniteMagnitude, 0x7FFF_FFFF), (.leastNonzeroMagnitude, 0),
-    ] as [(Double, UInt32)])
+    @Test(
+        arguments: [
+            (0.0, 0), (1.0, 65536), (0.001, 6554), (-1.0, 0), (-0.0, 0), (.nan, 0), (.infinity, 0x7FFF_FFFF),
+            (-.infinity, 0), (.greatestFiniteMagnitude, 0x7FFF_FFFF), (.leastNonzeroMagnitude, 0),
+        ] as [(Double, UInt32)])
     func `What is no volume becomes the nearest one`(linear: Double, native: UInt32) {
         #expect(PulseVolume.native(linear) == native)
     }

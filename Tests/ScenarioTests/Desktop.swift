@@ -2,6 +2,7 @@ import AudioPolicy
 import Foundation
 import HeadlessAudio
 import SoundRig
+import Synchronization
 import Testing
 
 /// A desktop of its own for one test: a private sound server, the daemon on it, programs that play, and an ear on each
@@ -9,6 +10,8 @@ import Testing
 final class Desktop: Sendable {
     let server: HeadlessServer
     let daemon: Daemon?
+    /// Players play until the test is over, also those that nobody asks again.
+    private let players = Mutex<[TestPlayer]>([])
 
     /// Music and voices of the tests, in Hz.
     enum Tone {
@@ -133,12 +136,19 @@ final class Desktop: Sendable {
         try await ToneMeter(sink: sink, in: server, channels: channels)
     }
 
+    /// A program that is told what to play and record.
+    func program(_ name: String) async throws -> TestPlayer {
+        let player = try await TestPlayer(in: server, name: name)
+        players.withLock { $0.append(player) }
+        return player
+    }
+
     /// A program with one tone of the given role.
     func play(
         _ role: String?, _ frequency: Double = Tone.music, name: String? = nil, sink: String? = nil,
         properties: [String: String] = [:], _ change: (inout TestPlayer.Options) -> Void = { _ in }
     ) async throws -> Playing {
-        let player = try await TestPlayer(in: server, name: name ?? "\(role ?? "plain")-\(Int(frequency))")
+        let player = try await program(name ?? "\(role ?? "plain")-\(Int(frequency))")
         var options = TestPlayer.Options(frequency: frequency, role: role, device: sink, properties: properties)
         change(&options)
         let stream = try await player.play("tone", options)

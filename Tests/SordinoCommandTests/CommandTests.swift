@@ -105,4 +105,65 @@ import Testing
         #expect(Self.run(["help", "config", "check"]).out.hasPrefix("Usage: sordino config check [FILE…]"))
         #expect(Self.run(["help", "--man", "--json"]).code == 64)
     }
+
+    // MARK: Without a daemon
+
+    @Test func `config check names file, line and the nearest key, and is exit 78`() throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.path + "/sordino.conf"
+        try "levels = { minimum = -6 }\nlevls = { minimum = -6 }\n".write(
+            toFile: file, atomically: true, encoding: .utf8)
+        let bad = Self.run(["config", "check", file])
+        #expect(bad.code == 78)
+        #expect(bad.err == "sordino: \(file):2: error: there is no key levls; did you mean levels?\n")
+        try "levels = { minimum = -5 }\n".write(toFile: file, atomically: true, encoding: .utf8)
+        let good = Self.run(["config", "check", file])
+        #expect(good.code == 0 && good.err.isEmpty)
+        #expect(good.out == "\(file): no errors\n")
+        #expect(Self.run(["config", "check", directory.path + "/none.conf"]).code == 78)
+    }
+
+    private static let dump = """
+        [ { "index": 7, "sink": 0, "corked": false, "mute": false,
+            "volume": { "front-left": { "value": 65536, "value_percent": "100%", "db": "0.00 dB" } },
+            "properties": { "media.role": "music", "application.name": "\\u001b[31mevil" } },
+          { "index": 9, "sink": 0, "corked": false, "mute": false,
+            "volume": { "mono": { "value": 65536, "value_percent": "100%", "db": "0.00 dB" } },
+            "properties": { "media.role": "phone", "application.name": "tel" } } ]
+        """
+
+    @Test func `classify says one JSON object a line in the file's order, or a table`() throws {
+        struct Line: Decodable, Equatable {
+            var direction: String
+            var index: Int
+            var kind: String?
+            var plumbing: Bool
+            var classifiedBy: String
+        }
+        let directory = try TemporaryDirectory()
+        let file = directory.path + "/dump.json"
+        try Self.dump.write(toFile: file, atomically: true, encoding: .utf8)
+        let json = Self.run(["classify", file, "--json"])
+        #expect(json.code == 0, "\(json.err)")
+        let lines = try json.out.split(separator: "\n").map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
+        #expect(
+            lines == [
+                Line(direction: "output", index: 7, kind: "mediaPlayback", plumbing: false, classifiedBy: "role"),
+                Line(direction: "output", index: 9, kind: "call", plumbing: false, classifiedBy: "role"),
+            ])
+        #expect(json.out.contains(#""capture":null"#))
+        let table = Self.run(["classify", file])
+        #expect(table.code == 0 && table.out.contains("mediaPlayback") && !table.out.contains("\u{1B}"))
+    }
+
+    @Test func `A dump that is none is told from one that cannot be read`() throws {
+        let directory = try TemporaryDirectory()
+        let missing = Self.run(["classify", directory.path + "/none"])
+        #expect(missing.code == 66 && missing.err.split(separator: "\n").count == 1)
+        let file = directory.path + "/dump.json"
+        try "{ \u{1B}[31m not a dump".write(toFile: file, atomically: true, encoding: .utf8)
+        let malformed = Self.run(["classify", file])
+        #expect(malformed.code == 65 && malformed.err.split(separator: "\n").count == 1)
+        #expect(!malformed.err.contains("\u{1B}"))
+    }
 }

@@ -10,7 +10,7 @@ final class FakeServer: SoundServer {
     let kind: ServerKind
     var onEvent: ((SoundServerEvent) -> Void)?
     private(set) var isStopped = false
-    private let answer: () -> SoundServerEvent?
+    private var answer: (() -> SoundServerEvent?)?
     private let loop: SystemEventLoop
 
     /// - Parameter answer: what it says a moment after `start`; `nil`: nothing at all.
@@ -22,12 +22,16 @@ final class FakeServer: SoundServer {
 
     func start() {
         loop.schedule(after: .milliseconds(1)) { [weak self] in
-            guard let self, !isStopped, let event = answer() else { return }
+            guard let self, let event = answer?() else { return }
             onEvent?(event)
         }
     }
 
-    func stop() { isStopped = true }
+    func stop() {
+        isStopped = true
+        answer = nil
+    }
+
     func perform(_ operations: [ServerOperation]) -> UInt64 { 0 }
     func setMeters(_ streams: Set<StreamID>) {}
     func say(_ event: SoundServerEvent) { onEvent?(event) }

@@ -76,7 +76,10 @@ extension HeadlessServer {
     /// The volume in per cent and the mute of the one stream of that program, as mixers show them.
     func shown(_ name: String) async throws -> String {
         struct Input: Decodable {
-            struct Channel: Decodable { var value_percent: String }
+            struct Channel: Decodable {
+                enum CodingKeys: String, CodingKey { case percent = "value_percent" }
+                var percent: String
+            }
             var mute: Bool
             var volume: [String: Channel]
             var properties: [String: String]
@@ -84,7 +87,7 @@ extension HeadlessServer {
         let json = try await run(["pactl", "-f", "json", "list", "sink-inputs"], environment: ["LC_ALL": "C"]).text
         let inputs = try JSONDecoder().decode([Input].self, from: Data(json.utf8))
         guard let input = inputs.first(where: { $0.properties["application.name"] == name }) else { return "none" }
-        return (input.volume.values.first?.value_percent ?? "") + (input.mute ? " muted" : "")
+        return (input.volume.values.first?.percent ?? "") + (input.mute ? " muted" : "")
     }
 
     /// The effect on the one stream of that program by the daemon's word.

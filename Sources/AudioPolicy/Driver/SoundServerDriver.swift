@@ -33,6 +33,8 @@ public final class SoundServerDriver: AudioSessionDriver {
     private(set) var server: (any SoundServer)?
     private(set) var info: ServerInfo?
     private(set) var graph = ServerGraph()
+    /// The devices that a microphone nearby hears: kept, since each plan asks.
+    private var loudspeakers: Set<DeviceID> = []
     private(set) var isConnected = false
     private(set) var classifier: StreamClassifier
     private(set) var topology = OutputTopology()
@@ -115,13 +117,19 @@ public final class SoundServerDriver: AudioSessionDriver {
         ledger.begin(info.kind, instance: info.instance, keepingStreams: isSameRun)
         reconciler = Reconciler(server: info, settings: settings, ledger: ledger)
         self.graph = ServerGraph()
+        loudspeakers.removeAll()
         takenOver.removeAll()
         // The keys first: a stream that has begun since may have begun at a level of ours.
-        reconciler?.adoptKeys(left.stored, now: loop.now)
+        reconciler?.adoptKeys(left.stored, entries: graph.restoreEntries, now: loop.now)
         changed(Self.changes(of: graph))
         for key in left.stored.keys { reconciler?.observeStored(key, graph.restoreEntries[key], now: loop.now) }
         adopt(left.streams)
         announce(.init(time: loop.wallClock, event: .serverConnected, server: serverStatus))
+        // At login the session manager comes a moment after PipeWire.
+        loop.schedule(after: .seconds(2)) { [weak self] in
+            guard let self, let missing = self.missingSessionManager else { return }
+            self.announce(.init(time: self.loop.wallClock, event: .warning, message: missing))
+        }
         if !isFirst { onEvent?(.interruptionEnded(shouldResume: true)) }
     }
 
@@ -156,6 +164,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         if let reconciler { ledger = reconciler.ledger }
         reconciler = nil
         graph = ServerGraph()
+        loudspeakers.removeAll()
         records.removeAll()
         topology = OutputTopology()
         classifier = StreamClassifier(settings: settings, processes: processes)
@@ -192,7 +201,10 @@ public final class SoundServerDriver: AudioSessionDriver {
                     flatChanges[device.id] = new / old
                 }
                 if topology.setDevice(device) { everythingIsDirty = true }
-            case .deviceRemoved(let id): if topology.removeDevice(id) { everythingIsDirty = true }
+                if setLoudspeaker(device) { everythingIsDirty = true }
+            case .deviceRemoved(let id):
+                loudspeakers.remove(id)
+                if topology.removeDevice(id) { everythingIsDirty = true }
             case .defaults(let output, _): if output != graph.defaultOutput { everythingIsDirty = true }
             case .foreignPolicies(let policies): foreignPolicies(policies)
             case .card, .cardRemoved, .client, .clientRemoved, .restoreEntry, .restoreEntryRemoved: break
@@ -227,8 +239,14 @@ public final class SoundServerDriver: AudioSessionDriver {
         if topology.setStream(stream, isPlumbing: isPlumbing) { everythingIsDirty = true }
     }
 
+    /// Returns whether it has become one, or is none any more.
+    private func setLoudspeaker(_ device: ServerDevice) -> Bool {
+        guard DeviceType(device).isLoudspeaker else { return loudspeakers.remove(device.id) != nil }
+        return loudspeakers.insert(device.id).inserted
+    }
+
     private func forget(_ id: StreamID) {
-        reconciler?.removed(id, restoreKey: graph.streams[id]?.restoreKey)
+        reconciler?.removed(id, restoreKey: graph.streams[id]?.restoreKey, now: loop.now)
         records[id] = nil
         movedStreams.remove(id)
         if topology.removeStream(id) { everythingIsDirty = true }
@@ -452,7 +470,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         let outputs = destination.map { topology.outputs(of: $0) } ?? []
         let planned = PlannedStream(
             stream: stream, classification: classification, playingSince: record.playingSince, outputs: outputs,
-            isHeardByMicrophones: outputs.contains { graph.devices[$0].map(DeviceType.init)?.isLoudspeaker ?? false })
+            isHeardByMicrophones: !outputs.isDisjoint(with: loudspeakers))
         let plan = isEnabled ? planner.plan(for: planned) : .untouched
         reconciler?.preparePause(stream, plan: plan, isNew: !record.hasBegun)
         return plan

@@ -16,9 +16,11 @@ struct Ledger {
     /// A stored value that our writes make the server overwrite.
     struct StoredEntry: Equatable {
         var entry: RestoreEntry?
-        /// What we have made streams of the key have.
+        /// What we have made streams of the key have, but for their own volumes.
         var written: [[Double]] = []
         var mutes: Set<Bool> = []
+        /// What streams of the key have of their own: the server stores that too, once we have written to them.
+        var baselines: [[Double]] = []
     }
 
     /// So many written values are told apart from a user's; a stream is given its target often, and its steps seldom.
@@ -26,8 +28,12 @@ struct Ledger {
 
     private(set) var server: (kind: ServerKind, instance: String)?
     private(set) var streams: [StreamID: StreamEntry] = [:]
+    /// How many of them the server stores under a key: an event must not cost as much as there are streams.
+    private var streamsOfKey: [String: Int] = [:]
     private(set) var stored: [String: StoredEntry] = [:]
     private(set) var unloaded: [ForeignPolicy] = []
+    /// The newest stream of each direction that was there while something was to be undone.
+    private(set) var seen: [AudioDirection: UInt64] = [:]
     private var pending = ""
     private var lines = 0
     private var mustRewrite = false
@@ -36,6 +42,27 @@ struct Ledger {
     var isEmpty: Bool { count == 0 }
 
     init() {}
+
+    /// Whether some stream that the server stores under this key is not as its user left it.
+    func isInUse(_ key: String) -> Bool { streamsOfKey[key] != nil }
+
+    private mutating func setStream(_ id: StreamID, _ entry: StreamEntry?) {
+        let old = streams[id]
+        streams[id] = entry
+        count(old?.restoreKey, -1)
+        count(entry?.restoreKey, 1)
+    }
+
+    private mutating func count(_ key: String?, _ change: Int) {
+        guard let key else { return }
+        let number = streamsOfKey[key, default: 0] + change
+        streamsOfKey[key] = number > 0 ? number : nil
+    }
+
+    private mutating func removeStreams() {
+        streams.removeAll()
+        streamsOfKey.removeAll()
+    }
 
     /// What an earlier run left.
     init(reading text: String) {
@@ -61,6 +88,7 @@ struct Ledger {
         if isEmpty || mustRewrite || lines > 10_000 {
             store.replace(with: isEmpty ? "" : snapshot())
             lines = isEmpty ? 0 : 1
+            if isEmpty { seen = [:] }
             mustRewrite = false
         } else {
             store.append(pending)
@@ -71,7 +99,8 @@ struct Ledger {
     /// Starts over with what is still to be undone, for a server whose run is another.
     mutating func begin(_ kind: ServerKind, instance: String, keepingStreams: Bool) {
         if !keepingStreams {
-            streams.removeAll()
+            removeStreams()
+            seen.removeAll()
             // Another run has loaded what its own configuration says.
             unloaded.removeAll()
         }
@@ -83,26 +112,30 @@ struct Ledger {
         switch record {
         case .server(let kind, let instance):
             if server?.instance != instance {
-                streams.removeAll()
+                removeStreams()
+                seen.removeAll()
                 unloaded.removeAll()
             }
             server = (kind, instance)
         case .baseline(let id, let volume, let isMuted, let key):
-            streams[id] = StreamEntry(volume: volume, isMuted: isMuted, restoreKey: key)
+            setStream(id, StreamEntry(volume: volume, isMuted: isMuted, restoreKey: key))
+            if let key { keepBaseline(key, volume) }
         case .volume(let id, let volume):
             if var entry = streams[id] {
                 Self.note(volume, in: &entry.written)
                 streams[id] = entry
             }
-            if let key = streams[id]?.restoreKey { keepWritten(key, volume) }
+            if let entry = streams[id], let key = entry.restoreKey, entry.volume != volume { keepWritten(key, volume) }
         case .mute(let id, let isMuted):
             streams[id]?.mutedByUs = isMuted
             if let key = streams[id]?.restoreKey { stored[key]?.mutes.insert(isMuted) }
         case .soft(let id): streams[id]?.hasSoftGain = true
         case .pause(let id): streams[id]?.isPaused = true
-        case .done(let id): streams[id] = nil
+        case .done(let id): setStream(id, nil)
+        case .seen(let id): seen[id.direction] = max(seen[id.direction] ?? 0, id.serial)
         case .stored(let key, let entry): stored[key, default: StoredEntry()].entry = entry
         case .storedVolume(let key, let volume): keepWritten(key, volume)
+        case .storedBaseline(let key, let volume): keepBaseline(key, volume)
         case .storedMute(let key, let isMuted): stored[key]?.mutes.insert(isMuted)
         case .storedDone(let key): stored[key] = nil
         case .unloaded(let policy): unloaded.append(policy)
@@ -113,6 +146,12 @@ struct Ledger {
     private mutating func keepWritten(_ key: String, _ volume: [Double]) {
         guard var entry = stored[key] else { return }
         Self.note(volume, in: &entry.written)
+        stored[key] = entry
+    }
+
+    private mutating func keepBaseline(_ key: String, _ volume: [Double]) {
+        guard var entry = stored[key] else { return }
+        Self.note(volume, in: &entry.baselines)
         stored[key] = entry
     }
 
@@ -127,6 +166,7 @@ struct Ledger {
         for (key, value) in stored {
             text += LedgerRecord.stored(key: key, entry: value.entry).line
             for volume in value.written { text += LedgerRecord.storedVolume(key: key, volume).line }
+            for volume in value.baselines { text += LedgerRecord.storedBaseline(key: key, volume).line }
             for isMuted in value.mutes { text += LedgerRecord.storedMute(key: key, isMuted).line }
         }
         for (id, entry) in streams {
@@ -138,6 +178,7 @@ struct Ledger {
             if entry.hasSoftGain { text += LedgerRecord.soft(id).line }
             if entry.isPaused { text += LedgerRecord.pause(id).line }
         }
+        for (direction, serial) in seen { text += LedgerRecord.seen(StreamID(direction, serial)).line }
         for policy in unloaded { text += LedgerRecord.unloaded(policy).line }
         return text
     }

@@ -17,9 +17,13 @@ enum LedgerRecord: Equatable, Sendable {
     case stored(key: String, entry: RestoreEntry?)
     /// What we have made a stream of the key have, whose own lines are gone.
     case storedVolume(key: String, [Double])
+    /// What a stream of the key had of its own.
+    case storedBaseline(key: String, [Double])
     case storedMute(key: String, Bool)
     /// The store is as it should be.
     case storedDone(key: String)
+    /// The newest stream so far: later ones may have begun at a level of ours that was in the store.
+    case seen(StreamID)
     case unloaded(ForeignPolicy)
     case loaded(name: String)
 
@@ -32,11 +36,13 @@ enum LedgerRecord: Equatable, Sendable {
         case .mute(let id, let isMuted): "M \(text(id)) \(isMuted ? 1 : 0)\n"
         case .soft(let id): "G \(text(id))\n"
         case .pause(let id): "P \(text(id))\n"
+        case .seen(let id): "X \(text(id))\n"
         case .done(let id): "D \(text(id))\n"
         case .stored(let key, .none): "S \(encode(key))\n"
         case .stored(let key, .some(let entry)):
             "S \(encode(key)) \(entry.isMuted ? 1 : 0) \(text(entry.volume)) \(encode(entry.channelMap)) \(entry.device.map(encode) ?? "-")\n"
         case .storedVolume(let key, let volume): "V \(encode(key)) \(text(volume))\n"
+        case .storedBaseline(let key, let volume): "R \(encode(key)) \(text(volume))\n"
         case .storedMute(let key, let isMuted): "N \(encode(key)) \(isMuted ? 1 : 0)\n"
         case .storedDone(let key): "F \(encode(key))\n"
         case .unloaded(let policy): "U \(encode(policy.name)) \(encode(policy.arguments))\n"
@@ -62,6 +68,7 @@ enum LedgerRecord: Equatable, Sendable {
                 device: words[5] == "-" ? nil : decode(words[5]))
             return .stored(key: entry.key, entry: entry)
         case ("V", 3): return volumes(words[2]).map { .storedVolume(key: decode(words[1]), $0) }
+        case ("R", 3): return volumes(words[2]).map { .storedBaseline(key: decode(words[1]), $0) }
         case ("N", 3): return flag(words[2]).map { .storedMute(key: decode(words[1]), $0) }
         case ("F", 2): return .storedDone(key: decode(words[1]))
         case ("U", 3): return .unloaded(ForeignPolicy(name: decode(words[1]), arguments: decode(words[2])))
@@ -85,6 +92,7 @@ enum LedgerRecord: Equatable, Sendable {
         case ("G", 3): return .soft(id)
         case ("P", 3): return .pause(id)
         case ("D", 3): return .done(id)
+        case ("X", 3): return .seen(id)
         default: return nil
         }
     }

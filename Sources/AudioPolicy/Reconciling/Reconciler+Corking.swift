@@ -42,6 +42,17 @@ extension Reconciler {
         stored.wrote(key, id, mute: true, own: treatment.baselineMuted, now: now)
     }
 
+    /// The server's module forgets a stream that moves: it will neither unmute it nor ask it to go on. Its mute is ours
+    /// from then on, to be taken back by us; a program that has stopped for the request stays stopped, as a stream of
+    /// somebody else's cannot be uncorked from outside.
+    mutating func takeOverFromModule(_ treatment: inout Treatment, _ stream: ServerStream) {
+        guard treatment.silencing == .corkRequest, treatment.cork.hasMuted else { return }
+        treatment.silencing = .mute
+        treatment.cork = .init()
+        treatment.mutes.read(stream.isMuted, including: stream.includesBatch)
+        ledger.append(.mute(stream.id, true))
+    }
+
     mutating func releaseCork(_ treatment: inout Treatment) {
         treatment.cork.released = nextBatch
         treatment.cork.awaitsUncork = treatment.cork.hasCorked

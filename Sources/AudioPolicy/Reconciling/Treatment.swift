@@ -26,8 +26,9 @@ struct Treatment {
     var volumes: WriteHistory<[Double]>
     var mutes: WriteHistory<Bool>
     var softGains: WriteHistory<SoftGain?>
-    /// PipeWire: soft gains in a row that the stream did not take.
+    /// PipeWire: soft gains in a row that the stream did not take, and when one that has only not been seen is sent again.
     var refusals = 0
+    var retryAt: LoopInstant?
     var lastSoftGain: SoftGain?
     /// PulseAudio: what a cork request has come to.
     var cork = CorkProgress()

@@ -13,7 +13,7 @@ extension SoundServerDriver {
                 state: !isConnected ? "interrupted" : arbiter.winner == nil ? "passive" : "active",
                 winner: arbiter.winner?.description),
             claims: arbiter.entries.map(claimStatus), streams: graph.streams.keys.sorted().compactMap(streamStatus),
-            devices: deviceStatus, ledger: .init(entries: ledgerCount), warnings: warnings + hiddenGains)
+            devices: deviceStatus, ledger: .init(entries: ledgerCount), warnings: warnings + [missingSessionManager].compactMap(\.self) + hiddenGains)
     }
 
     func claimStatus(_ entry: SessionState.Entry) -> SessionStatus.Claim {
@@ -59,6 +59,19 @@ extension SoundServerDriver {
                     direction: device.id.direction.rawValue, available: true,
                     current: device.id == graph.defaultOutput || device.id == graph.defaultInput)
             }
+    }
+
+    /// Without one PipeWire connects no stream to anything.
+    var missingSessionManager: String? {
+        guard isConnected, info?.kind == .pipewire, graph.defaultOutput == nil, graph.defaultInput == nil else {
+            return nil
+        }
+        let isThere = graph.clients.values.contains { client in
+            let name = client.properties["application.name"]?.lowercased() ?? ""
+            return name.contains("wireplumber") || name.contains("media-session")
+        }
+        return isThere
+            ? nil : "no session manager (WirePlumber) is running: PipeWire connects streams to nothing without one"
     }
 
     /// PipeWire's gain that no mixer shows, left behind by another tool: named, and cleared only when its user asks.

@@ -11,20 +11,9 @@ struct Context {
     var err: @Sendable (String) -> Void
 
     static func process() -> Context {
+        // Whoever does not read any more is told nothing more.
         Context(
             environment: ProcessInfo.processInfo.environment,
-            out: { write($0, to: STDOUT_FILENO) }, err: { write($0, to: STDERR_FILENO) })
-    }
-
-    private static func write(_ text: String, to descriptor: Int32) {
-        var text = text
-        text.withUTF8 { bytes in
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let count = Glibc.write(descriptor, UnsafeBufferPointer(rebasing: rest).baseAddress, rest.count)
-                if count < 0, errno != EINTR { return }
-                rest = rest.dropFirst(max(0, count))
-            }
-        }
+            out: { try? writeAll($0, to: STDOUT_FILENO) }, err: { try? writeAll($0, to: STDERR_FILENO) })
     }
 }

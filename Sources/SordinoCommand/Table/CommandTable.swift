@@ -111,7 +111,8 @@ enum CommandTable {
                 is passed on. Nothing of the machine's own sound is used.
                 """,
             options: [
-                server(["pipewire", "pulseaudio"], "which sound server to start; by default pipewire, if it is installed"),
+                server(
+                    ["pipewire", "pulseaudio"], "which sound server to start; by default pipewire, if it is installed"),
                 .value("sink", "NAME", repeats: true, "a null sink to have"),
                 .value("source", "NAME", repeats: true, "a null source to have"),
                 .value("card", "PRESET", repeats: true, "a virtual sound card to have"),
@@ -121,7 +122,8 @@ enum CommandTable {
         CommandSpec(
             .demo, "show the whole thing on a private sound server, in under 30 s",
             options: [
-                server(["pipewire", "pulseaudio"], "which sound server to start; by default pipewire, if it is installed"),
+                server(
+                    ["pipewire", "pulseaudio"], "which sound server to start; by default pipewire, if it is installed"),
                 .value("svg", "FILE", .file, "also write the plot of levels as an SVG image"),
             ]),
         CommandSpec(
