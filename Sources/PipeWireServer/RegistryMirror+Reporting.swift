@@ -31,6 +31,14 @@ extension RegistryMirror {
             let client = node.clientID.flatMap { clients[$0] }
             if let client, client.reported == nil { report(client, to: &changes) }
             let stream = stream(node, id: id, client: client)
+            // Both within one wake-up are told all the same.
+            if node.hasRestarted, node.reportedStream?.isCorked == false {
+                var stopped = stream
+                stopped.isCorked = true
+                node.reportedStream = stopped
+                changes.append(.stream(stopped))
+            }
+            node.hasRestarted = false
             guard stream != node.reportedStream else { return }
             node.reportedStream = stream
             node.wasReported = true

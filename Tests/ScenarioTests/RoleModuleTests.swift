@@ -120,7 +120,10 @@ import Testing
             try await speakers.waitFor(music.frequency, at: Desktop.baseline - 20)
             call.kill()
             try await speakers.waitFor(music.frequency, at: Desktop.baseline)
-            try await desktop.waitForRest()
+            // What is left to undo is the module's absence.
+            try await desktop.waitForStatus("rest") { status in
+                status.ledger.entries == 1 && status.streams.allSatisfy { $0.effect == nil }
+            }
             #expect(desktop.daemon?.count("the sound server is gone") == 0)
         }
     }

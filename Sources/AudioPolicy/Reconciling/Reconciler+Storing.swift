@@ -91,6 +91,7 @@ extension Reconciler {
             if let key = treatment.restoreKey { adoptKey(key, stream.id, entry, treatment, now: now) }
         } else {
             treatment.factor = stream.softGain == nil ? 1 : nil
+            if stream.softGain != nil { treatment.adoptSoftGain() }
             if entry.isPaused { treatment.silencing = .pauseCommand }
         }
         treatments[stream.id] = treatment
