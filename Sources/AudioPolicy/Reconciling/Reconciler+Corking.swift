@@ -39,7 +39,7 @@ extension Reconciler {
     mutating func noteModulesMute(of treatment: Treatment, _ id: StreamID, now: LoopInstant) {
         guard let key = treatment.restoreKey else { return }
         stored.track(key, now: now)
-        stored.wrote(key, id, mute: true, own: treatment.baselineMuted, now: now)
+        stored.wrote(key, id, mute: true, now: now)
     }
 
     mutating func releaseCork(_ treatment: inout Treatment) {

@@ -21,7 +21,7 @@ extension Reconciler {
             if let scaled = scaledWithSink(stream, treatment, expected: expected, in: graph) {
                 treatment.baseline = scaled
                 treatment.volumes.read(stream.volume, including: stream.includesBatch)
-                if let key = treatment.restoreKey { stored.setOwn(key, stream.id, volume: scaled) }
+                if let key = treatment.restoreKey { stored.follow(key, stream.id, volume: stream.volume) }
                 noteNewBaseline(treatment, stream.id)
                 // What was under way was meant for the sink's former volume.
                 writeVolume(&treatment, stream.id, now: now)

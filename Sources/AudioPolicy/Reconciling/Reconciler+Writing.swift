@@ -57,7 +57,7 @@ extension Reconciler {
         ledger.append(.volume(id, volume))
         operations.append(.setVolume(id, volume))
         treatment.volumes.sent(volume, in: nextBatch)
-        if let key = treatment.restoreKey { stored.wrote(key, id, volume: volume, own: treatment.baseline, now: now) }
+        if let key = treatment.restoreKey { stored.wrote(key, id, volume: volume, now: now) }
     }
 
     /// PipeWire: soft volumes and soft mute, always both, or neither.
@@ -131,7 +131,7 @@ extension Reconciler {
         ledger.append(.mute(id, mute))
         operations.append(.setMute(id, mute))
         treatment.mutes.sent(mute, in: nextBatch)
-        if let key = treatment.restoreKey { stored.wrote(key, id, mute: mute, own: treatment.baselineMuted, now: now) }
+        if let key = treatment.restoreKey { stored.wrote(key, id, mute: mute, now: now) }
     }
 
     // MARK: The ledger
