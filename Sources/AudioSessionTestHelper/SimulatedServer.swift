@@ -229,6 +229,11 @@ public final class SimulatedServer {
         }
     }
 
+    /// PipeWire: the session manager is gone, and with it the links of these streams.
+    public func disconnect(_ ids: [StreamID]) {
+        for id in ids { relink(id, to: nil) }
+    }
+
     /// Somebody edits the store itself.
     public func setStored(_ entry: RestoreEntry) {
         store[entry.key] = entry

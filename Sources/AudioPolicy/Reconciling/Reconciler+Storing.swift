@@ -96,6 +96,7 @@ extension Reconciler {
             }
         } else {
             treatment.factor = stream.softGain == nil ? 1 : nil
+            if entry.hasSoftGain, stream.softGain?.isMuted == true, !stream.isMuted { treatment.silencing = .mute }
             if entry.isPaused { treatment.silencing = .pauseCommand }
         }
         treatments[stream.id] = treatment

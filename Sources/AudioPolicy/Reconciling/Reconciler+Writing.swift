@@ -51,6 +51,8 @@ extension Reconciler {
 
     /// PulseAudio. Sends nothing that the server has, or will have, anyway: it would be silent about it.
     mutating func writeVolume(_ treatment: inout Treatment, _ id: StreamID, now: LoopInstant) {
+        // Above a flat sink's new volume it would raise the sink.
+        guard treatment.suspectUntil == nil else { return }
         let volume = treatment.scaled(treatment.factor ?? 1)
         guard !resolution.equal(volume, treatment.volumes.last) else { return }
         noteBaseline(treatment, id, now: now)
