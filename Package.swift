@@ -15,64 +15,104 @@ func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
-func tests(
-    _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], resources: [Resource] = []
+/// Tests, one target for each target that is tested.
+func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: settings)
+}
+
+/// A small program in C that tests or the benchmark run.
+func tool(
+    _ name: String, _ dependencies: [Target.Dependency] = [], path: String, linking libraries: [String]
 ) -> Target {
-    .testTarget(
-        name: name, dependencies: dependencies, exclude: exclude, resources: resources, swiftSettings: settings)
+    .executableTarget(
+        name: name, dependencies: dependencies, path: "Sources/" + path, cSettings: [.treatAllWarnings(as: .error)],
+        linkerSettings: libraries.map { .linkedLibrary($0) })
 }
 
 let package = Package(
     name: "sordino",
+    products: [
+        .executable(name: "sordino", targets: ["sordino"]),
+        .executable(name: "sordino-bench", targets: ["sordino-bench"]),
+    ],
     targets: [
-        .systemLibrary(name: "CSystemd", path: "Modules/CSystemd", pkgConfig: "libsystemd"),
         .systemLibrary(name: "CPipeWire", path: "Modules/CPipeWire", pkgConfig: "libpipewire-0.3"),
         .systemLibrary(name: "CPulse", path: "Modules/CPulse"),
-
         .systemLibrary(name: "CSPAJSON", path: "Modules/CSPAJSON", pkgConfig: "libspa-0.2"),
+        .systemLibrary(name: "CSystemd", path: "Modules/CSystemd", pkgConfig: "libsystemd"),
 
+        // The pure core.
         library("AudioSession"),
         library("EventLoop"),
         library("AudioPolicy", ["AudioSession", "EventLoop"]),
         library("AudioSessionTestHelper", ["AudioSession", "AudioPolicy", "EventLoop"]),
+
+        // What touches the system.
         library("AudioPolicyConfiguration", ["AudioPolicy", "AudioSession", "CSPAJSON"]),
         library("LinuxProcesses", ["AudioPolicy"]),
         library("SystemEventLoop", ["EventLoop", "CSystemd"]),
+        library("PulseAudioServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
         library("PipeWireServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPipeWire"]),
         library("SessionBus", ["AudioPolicy", "SystemEventLoop", "CSystemd"]),
-        library("SordinoDaemon", ["AudioPolicy", "EventLoop", "SystemEventLoop", "SessionBus", "CSystemd"]),
-        library("SordinoCommand", ["AudioPolicy", "SessionBus", "SordinoDaemon"]),
-        .executableTarget(name: "sordino", dependencies: ["SordinoCommand"], swiftSettings: settings),
+        library(
+            "SordinoDaemon",
+            [
+                "AudioPolicy", "AudioPolicyConfiguration", "EventLoop", "LinuxProcesses", "PipeWireServer",
+                "PulseAudioServer", "SessionBus", "SystemEventLoop", "CSystemd",
+            ]),
 
-        tests("AudioSessionTests", ["AudioSession"]),
-        .target(
-            name: "DaemonTestSupport", dependencies: ["AudioPolicy", "HeadlessAudio", "SystemEventLoop"],
-            path: "Tests/DaemonTestSupport", swiftSettings: settings),
-        tests("SordinoCommandTests", ["SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "DaemonTestSupport"]),
-        tests("SessionBusTests", ["SessionBus", "AudioPolicy", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
-        tests("SordinoDaemonTests", ["SordinoDaemon", "AudioPolicy", "EventLoop", "HeadlessAudio", "SystemEventLoop", "DaemonTestSupport"]),
-        tests("PipeWireServerTests", ["PipeWireServer", "AudioPolicy", "EventLoop", "SystemEventLoop"]),
-
+        // Private servers, and what plays and listens on them.
         .target(name: "CSupervisor", cSettings: [.treatAllWarnings(as: .error)]),
         library("HeadlessAudio", ["CSupervisor"]),
-        .executableTarget(
-            name: "sordino-testplayer", path: "Sources/TestPlayer", cSettings: [.treatAllWarnings(as: .error)],
-            linkerSettings: [.linkedLibrary("pulse"), .linkedLibrary("m")]),
         library("SoundRig", ["HeadlessAudio"]),
+        tool("sordino-testplayer", path: "TestPlayer", linking: ["pulse", "m"]),
         library("SordinoDemo", ["HeadlessAudio", "SoundRig", "AudioPolicy", "SessionBus"]),
-        tests("SoundRigTests", ["SoundRig", "HeadlessAudio"]),
-        tests("SordinoDemoTests", ["SordinoDemo"]),
-        .executableTarget(
-            name: "headless-probe", dependencies: ["HeadlessAudio"], path: "Sources/HeadlessProbe",
-            swiftSettings: settings),
-        tests("HeadlessAudioTests", ["HeadlessAudio", "headless-probe"]),
-        library("PulseAudioServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
-        tests("PulseAudioServerTests", ["PulseAudioServer", "AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
 
+        // The command.
+        library(
+            "SordinoCommand",
+            ["AudioPolicy", "AudioPolicyConfiguration", "HeadlessAudio", "SessionBus", "SordinoDaemon", "SordinoDemo"]),
+        .executableTarget(name: "sordino", dependencies: ["SordinoCommand"], swiftSettings: settings),
+
+        // The benchmark, and the straight-line clients beside it.
+        .executableTarget(
+            name: "sordino-bench",
+            dependencies: [
+                "AudioPolicy", "AudioPolicyConfiguration", "AudioSession", "EventLoop", "HeadlessAudio",
+                "LinuxProcesses", "PipeWireServer", "PulseAudioServer", "SordinoDaemon", "SoundRig", "SystemEventLoop",
+            ], path: "Sources/SordinoBench", swiftSettings: settings),
+        tool("sordino-bench-floor-pulse", ["CPulse"], path: "BenchFloors/Pulse", linking: ["pulse"]),
+        tool("sordino-bench-floor-pipewire", ["CPipeWire"], path: "BenchFloors/PipeWire", linking: ["pipewire-0.3"]),
+        tool("sordino-bench-player", ["CSystemd"], path: "BenchFloors/Player", linking: ["systemd"]),
+
+        tests("AudioSessionTests", ["AudioSession"]),
         tests("AudioPolicyTests", ["AudioPolicy", "AudioSession", "AudioSessionTestHelper", "EventLoop"]),
         tests(
             "AudioPolicyConfigurationTests", ["AudioPolicyConfiguration", "AudioPolicy", "AudioSession"],
             exclude: ["Fixtures"]),
         tests("LinuxProcessesTests", ["LinuxProcesses", "AudioPolicy"]),
+        tests("PulseAudioServerTests", ["PulseAudioServer", "AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
+        tests(
+            "PipeWireServerTests",
+            ["PipeWireServer", "AudioPolicy", "EventLoop", "SystemEventLoop", "sordino-testplayer"]),
+        .target(
+            name: "DaemonTestSupport", dependencies: ["AudioPolicy", "HeadlessAudio", "SystemEventLoop"],
+            path: "Tests/DaemonTestSupport", swiftSettings: settings),
+        tests("SessionBusTests", ["SessionBus", "AudioPolicy", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
+        tests(
+            "SordinoDaemonTests",
+            [
+                "SordinoDaemon", "AudioPolicy", "EventLoop", "HeadlessAudio", "SoundRig", "SystemEventLoop",
+                "DaemonTestSupport", "sordino", "sordino-testplayer",
+            ]),
+        tests("HeadlessAudioTests", ["HeadlessAudio", "SoundRig", "sordino"]),
+        tests("SoundRigTests", ["SoundRig", "HeadlessAudio"]),
+        tests("SordinoDemoTests", ["SordinoDemo", "HeadlessAudio", "SoundRig", "sordino"]),
+        tests(
+            "SordinoCommandTests",
+            ["SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "DaemonTestSupport"]),
+        tests(
+            "ScenarioTests",
+            ["AudioPolicy", "AudioSession", "HeadlessAudio", "SoundRig", "sordino", "sordino-testplayer"]),
     ]
 )

@@ -266,6 +266,9 @@ public final class SimulatedServer {
 
     // MARK: Read-outs
 
+    /// PulseAudio: streams that the module has muted and asked to pause.
+    public var askedToPause: Set<StreamID> { corks.applied }
+
     public subscript(id: StreamID) -> ServerStream? { streams[id]?.info }
 
     /// The factor on what the program plays that reaches the device; 0 where nothing does.
@@ -310,6 +313,8 @@ public final class SimulatedServer {
         // A relink starts a paused node again, audibly.
         state.isPaused = false
         streams[id] = state
+        // The module forgets whom it has muted and asked to pause.
+        corks.applied.remove(id)
         post(.stream(id), .change)
         evaluateCorks()
     }

@@ -7,12 +7,15 @@ import EventLoop
 private final class SilentServer: SoundServer {
     let kind = ServerKind.pulseaudio
     var onEvent: ((SoundServerEvent) -> Void)?
-    private var batch: UInt64 = 0
+    private(set) var batch: UInt64 = 0
+    /// What has been asked for since somebody looked.
+    var performed: [ServerOperation] = []
 
     func start() {}
     func stop() {}
     func setMeters(_ streams: Set<StreamID>) {}
     func perform(_ operations: [ServerOperation]) -> UInt64 {
+        performed += operations
         batch += 1
         return batch
     }
@@ -38,16 +41,20 @@ private struct ManyProcesses: ProcessInspector {
 
 /// A session with so many programs that play music, one of them in a call.
 private final class Crowd {
-    private let session: PolicySession
-    private let loop = ManualEventLoop()
-    private let count: Int
-    private var titles = 0
+    fileprivate let session: PolicySession
+    fileprivate let loop = ManualEventLoop()
+    fileprivate let server = SilentServer()
+    fileprivate let count: Int
+    fileprivate var titles = 0
+    fileprivate var streams: [StreamID: ServerStream] = [:]
 
-    init(_ count: Int) {
+    init(_ count: Int, isCalling: Bool = true) {
         self.count = count
         var settings = PolicyConfiguration.load(directories: []).settings
         settings.timing.attack = .zero
         settings.timing.fadeDown = .zero
+        settings.timing.fadeUp = .zero
+        settings.timing.hold = .zero
         session = PolicySession(
             loop: loop, settings: settings, processes: ManyProcesses(), store: MemoryLedger(),
             loadSettings: { settings })
@@ -55,17 +62,18 @@ private final class Crowd {
         let device = ServerDevice(id: DeviceID(.output, 0), name: "spk", properties: [:])
         graph.devices[device.id] = device
         graph.defaultOutput = device.id
-        for serial in 0...UInt64(count) {
+        for serial in (isCalling ? 0 : 1)...UInt64(count) {
             graph.clients[serial] = ServerClient(id: serial, properties: Self.client(serial))
             let stream = Self.stream(serial, role: serial == 0 ? "phone" : "music", title: "a title")
             graph.streams[stream.id] = stream
         }
-        session.driver.attach(connected: SilentServer(), ServerInfo(kind: .pulseaudio, version: "16.1"), graph)
+        streams = graph.streams
+        session.driver.attach(connected: server, ServerInfo(kind: .pulseaudio, version: "16.1"), graph)
         // Until everything that the start set off is over.
         loop.advance(by: .seconds(5))
     }
 
-    private static func client(_ serial: UInt64) -> [String: String] {
+    fileprivate static func client(_ serial: UInt64) -> [String: String] {
         let pid = String(10_000 + serial)
         return [
             "application.name": "Player \(serial)", "application.process.id": pid, "native-protocol.version": "35",
@@ -73,7 +81,7 @@ private final class Crowd {
         ]
     }
 
-    private static func stream(_ serial: UInt64, role: String, title: String) -> ServerStream {
+    fileprivate static func stream(_ serial: UInt64, role: String, title: String) -> ServerStream {
         var properties = client(serial)
         properties["media.role"] = role
         properties["media.name"] = title
@@ -116,11 +124,46 @@ private final class Crowd {
     }
 }
 
+extension Crowd {
+    /// A call comes and is gone: µs of processor time until every other stream has been dealt with, for each.
+    func calls(_ repetitions: Int) -> Double {
+        var time = 0.0
+        for _ in 0..<repetitions {
+            titles += 1
+            var call = Self.stream(2_000_000 + UInt64(titles), role: "phone", title: "a call")
+            call.client = 2_000_000
+            let client = ServerClient(id: 2_000_000, properties: Self.client(2_000_000))
+            for changes in [[.client(client), .stream(call)], [GraphChange.streamRemoved(call.id)]] {
+                let start = threadTime()
+                session.driver.receive(.changed(changes))
+                time += threadTime() - start
+                confirm()
+            }
+        }
+        return time / Double(repetitions * 2)
+    }
+
+    /// The server says what it has done, as it would.
+    private func confirm() {
+        precondition(server.performed.count >= count, "a call that nobody gave way to")
+        for case .setVolume(let id, let volume) in server.performed {
+            streams[id]?.volume = volume
+            streams[id]?.includesBatch = server.batch
+            if let stream = streams[id] { session.driver.receive(.changed([.stream(stream)])) }
+        }
+        server.performed.removeAll()
+        loop.advance(by: .milliseconds(300))
+        server.performed.removeAll()
+    }
+}
+
 extension Bench {
     /// What an event costs that concerns one stream beside many.
     func decision() -> [Row] {
         let few = Crowd(10)
         let many = Crowd(1000)
+        let eight = Crowd(8, isCalling: false)
+        let calls = Series((0..<options.runs + 3).map { _ in eight.calls(20) }.dropFirst(3).map { $0 })
         func row(_ what: String, _ measure: (Crowd) -> Double) -> Row {
             var times: (few: [Double], many: [Double]) = ([], [])
             for _ in 0..<options.runs + 3 {
@@ -137,6 +180,10 @@ extension Bench {
         return [
             row("one bystander stream changes") { $0.newTitles(200) },
             row("one bystander stream comes and goes") { $0.visits(100) },
+            Row(
+                .decision, "CPU time of the decision, a call comes or goes, 8 victims", unit: "µs",
+                [("Sordino", calls)],
+                bar: "–", isMet: { true }),
         ]
     }
 

@@ -22,8 +22,9 @@ struct RuleMatcher {
         var answers: [String?: [Int]] = [:]
     }
 
-    /// Answers kept per property; song titles must not fill the memory.
+    /// Answers kept per property, and the longest value they are kept for; titles must not fill the memory.
     private static let mostAnswers = 256
+    private static let longestAnswered = 128
 
     private let rules: [Rule]
     /// How many of them are the user's; the application table's follow.
@@ -76,6 +77,7 @@ struct RuleMatcher {
     private mutating func answer(_ index: Int, _ value: String?) -> [Int] {
         if let known = properties[index].answers[value] { return known }
         let answer = properties[index].patterns.filter { $0.fits(value) }.map(\.alternative)
+        guard (value?.utf8.count ?? 0) <= Self.longestAnswered else { return answer }
         if properties[index].answers.count >= Self.mostAnswers { properties[index].answers.removeAll() }
         properties[index].answers[value] = answer
         return answer

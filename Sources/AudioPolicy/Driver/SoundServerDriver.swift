@@ -33,6 +33,8 @@ public final class SoundServerDriver: AudioSessionDriver {
     private(set) var server: (any SoundServer)?
     private(set) var info: ServerInfo?
     private(set) var graph = ServerGraph()
+    /// The devices that a microphone nearby hears: kept, since each plan asks.
+    private var loudspeakers: Set<DeviceID> = []
     private(set) var isConnected = false
     private(set) var classifier: StreamClassifier
     private(set) var topology = OutputTopology()
@@ -115,6 +117,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         ledger.begin(info.kind, instance: info.instance, keepingStreams: isSameRun)
         reconciler = Reconciler(server: info, settings: settings, ledger: ledger)
         self.graph = ServerGraph()
+        loudspeakers.removeAll()
         takenOver.removeAll()
         // The keys first: a stream that has begun since may have begun at a level of ours.
         reconciler?.adoptKeys(left.stored, entries: graph.restoreEntries, now: loop.now)
@@ -161,6 +164,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         if let reconciler { ledger = reconciler.ledger }
         reconciler = nil
         graph = ServerGraph()
+        loudspeakers.removeAll()
         records.removeAll()
         topology = OutputTopology()
         classifier = StreamClassifier(settings: settings, processes: processes)
@@ -196,7 +200,10 @@ public final class SoundServerDriver: AudioSessionDriver {
                     reconciler?.flatChanges[device.id] = (new / old, loop.now)
                 }
                 if topology.setDevice(device) { everythingIsDirty = true }
-            case .deviceRemoved(let id): if topology.removeDevice(id) { everythingIsDirty = true }
+                if setLoudspeaker(device) { everythingIsDirty = true }
+            case .deviceRemoved(let id):
+                loudspeakers.remove(id)
+                if topology.removeDevice(id) { everythingIsDirty = true }
             case .defaults(let output, _): if output != graph.defaultOutput { everythingIsDirty = true }
             case .foreignPolicies(let policies): foreignPolicies(policies)
             case .card, .cardRemoved, .client, .clientRemoved, .restoreEntry, .restoreEntryRemoved: break
@@ -228,6 +235,12 @@ public final class SoundServerDriver: AudioSessionDriver {
     private func place(_ stream: ServerStream) {
         let isPlumbing = classifier[stream.id]?.isPlumbing ?? false
         if topology.setStream(stream, isPlumbing: isPlumbing) { everythingIsDirty = true }
+    }
+
+    /// Returns whether it has become one, or is none any more.
+    private func setLoudspeaker(_ device: ServerDevice) -> Bool {
+        guard DeviceType(device).isLoudspeaker else { return loudspeakers.remove(device.id) != nil }
+        return loudspeakers.insert(device.id).inserted
     }
 
     private func forget(_ id: StreamID) {
@@ -378,6 +391,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         let baseline = reconciler?.baseline(of: stream)
         let isPlaying = !stream.isCorked || reconciler?.isCorkedByUs(id) == true
         var record = records[id] ?? StreamRecord()
+        if reconciler?.startedAgain.remove(id) != nil { record.playingSince = nil }
         if !isPlaying { record.playingSince = nil } else if record.playingSince == nil { record.playingSince = moment }
         records[id] = record
         let isActive = !stream.isCorked && !(baseline?.isMuted ?? stream.isMuted)
@@ -454,7 +468,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         let outputs = destination.map { topology.outputs(of: $0) } ?? []
         let planned = PlannedStream(
             stream: stream, classification: classification, playingSince: record.playingSince, outputs: outputs,
-            isHeardByMicrophones: outputs.contains { graph.devices[$0].map(DeviceType.init)?.isLoudspeaker ?? false })
+            isHeardByMicrophones: !outputs.isDisjoint(with: loudspeakers))
         let plan = isEnabled ? planner.plan(for: planned) : .untouched
         reconciler?.preparePause(stream, plan: plan, isNew: !record.hasBegun)
         return plan

@@ -28,6 +28,8 @@ struct Ledger {
 
     private(set) var server: (kind: ServerKind, instance: String)?
     private(set) var streams: [StreamID: StreamEntry] = [:]
+    /// How many of them the server stores under a key: an event must not cost as much as there are streams.
+    private var streamsOfKey: [String: Int] = [:]
     private(set) var stored: [String: StoredEntry] = [:]
     private(set) var unloaded: [ForeignPolicy] = []
     /// The newest stream of each direction that was there while something was to be undone.
@@ -40,6 +42,27 @@ struct Ledger {
     var isEmpty: Bool { count == 0 }
 
     init() {}
+
+    /// Whether some stream that the server stores under this key is not as its user left it.
+    func isInUse(_ key: String) -> Bool { streamsOfKey[key] != nil }
+
+    private mutating func setStream(_ id: StreamID, _ entry: StreamEntry?) {
+        let old = streams[id]
+        streams[id] = entry
+        count(old?.restoreKey, -1)
+        count(entry?.restoreKey, 1)
+    }
+
+    private mutating func count(_ key: String?, _ change: Int) {
+        guard let key else { return }
+        let number = streamsOfKey[key, default: 0] + change
+        streamsOfKey[key] = number > 0 ? number : nil
+    }
+
+    private mutating func removeStreams() {
+        streams.removeAll()
+        streamsOfKey.removeAll()
+    }
 
     /// What an earlier run left.
     init(reading text: String) {
@@ -76,7 +99,7 @@ struct Ledger {
     /// Starts over with what is still to be undone, for a server whose run is another.
     mutating func begin(_ kind: ServerKind, instance: String, keepingStreams: Bool) {
         if !keepingStreams {
-            streams.removeAll()
+            removeStreams()
             seen.removeAll()
             // Another run has loaded what its own configuration says.
             unloaded.removeAll()
@@ -89,13 +112,13 @@ struct Ledger {
         switch record {
         case .server(let kind, let instance):
             if server?.instance != instance {
-                streams.removeAll()
+                removeStreams()
                 seen.removeAll()
                 unloaded.removeAll()
             }
             server = (kind, instance)
         case .baseline(let id, let volume, let isMuted, let key):
-            streams[id] = StreamEntry(volume: volume, isMuted: isMuted, restoreKey: key)
+            setStream(id, StreamEntry(volume: volume, isMuted: isMuted, restoreKey: key))
             if let key { keepBaseline(key, volume) }
         case .volume(let id, let volume):
             if var entry = streams[id] {
@@ -108,7 +131,7 @@ struct Ledger {
             if let key = streams[id]?.restoreKey { stored[key]?.mutes.insert(isMuted) }
         case .soft(let id): streams[id]?.hasSoftGain = true
         case .pause(let id): streams[id]?.isPaused = true
-        case .done(let id): streams[id] = nil
+        case .done(let id): setStream(id, nil)
         case .seen(let id): seen[id.direction] = max(seen[id.direction] ?? 0, id.serial)
         case .stored(let key, let entry): stored[key, default: StoredEntry()].entry = entry
         case .storedVolume(let key, let volume): keepWritten(key, volume)

@@ -145,7 +145,8 @@ extension Reconciler {
     ) {
         if treatment.silencing == .pauseCommand {
             if stream.isCorked { treatment.hasStoppedItself = true }
-            if before?.isCorked == true, !stream.isCorked { override(&treatment, stream.id) }
+            // Its program stopped and started it within one wake-up of ours: that has undone the pause.
+            if before?.isCorked == true, !stream.isCorked { startedAgain.insert(stream.id) }
         }
         guard !stream.volume.isEmpty else { return }
         let wasMuted = treatment.baselineMuted

@@ -23,8 +23,7 @@ extension Reconciler {
     /// Lets entries of the store leave the ledger that are as they should be, and whose streams all are.
     mutating func closeStored(in graph: ServerGraph, now: LoopInstant) {
         if isPulseAudio, !ledger.stored.isEmpty {
-            let busy = Set(ledger.streams.values.compactMap(\.restoreKey))
-            for key in ledger.stored.keys where !busy.contains(key) && stored.isHealed(key) {
+            for key in ledger.stored.keys where !ledger.isInUse(key) && stored.isHealed(key) {
                 if stored.quietFrom(key).map({ $0 <= now }) ?? true { ledger.append(.storedDone(key: key)) }
             }
         }
@@ -96,6 +95,7 @@ extension Reconciler {
             }
         } else {
             treatment.factor = stream.softGain == nil ? 1 : nil
+            if stream.softGain != nil { treatment.adoptSoftGain() }
             if entry.hasSoftGain, stream.softGain?.isMuted == true, !stream.isMuted { treatment.silencing = .mute }
             if entry.isPaused { treatment.silencing = .pauseCommand }
         }

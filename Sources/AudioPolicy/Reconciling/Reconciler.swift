@@ -21,6 +21,8 @@ struct Reconciler {
     var uncontrollable: Set<StreamID> = []
     /// PulseAudio: what the cork trigger acts on now.
     var corks = CorkRequests()
+    /// Streams that were paused by us and that somebody has started again: they began after their holders.
+    var startedAgain: Set<StreamID> = []
     /// PulseAudio, flat volumes: by which factor a sink's volume has changed last, and when.
     var flatChanges: [DeviceID: (factor: Double, at: LoopInstant)] = [:]
     /// Streams on flat sinks whose volume is another than ours: whether because of their sink is not known yet.
@@ -82,6 +84,7 @@ struct Reconciler {
             return
         }
         if isPulseAudio {
+            if let before, before.device != stream.device { takeOverFromModule(&treatment, stream) }
             observePulseAudio(stream, &treatment, in: graph, now: now)
         } else {
             observePipeWire(stream, before: before, &treatment, now: now)
@@ -94,6 +97,7 @@ struct Reconciler {
         stored.removed(id, key: treatments[id]?.restoreKey ?? restoreKey, now: now)
         cannotPause.remove(id)
         uncontrollable.remove(id)
+        startedAgain.remove(id)
         corks.set(id, nil)
         endTreatment(id)
         if ledger.streams[id] != nil { ledger.append(.done(id)) }
