@@ -9,17 +9,18 @@ struct ProcessStat {
     var startTicks: UInt64
 
     init?(_ text: String?) {
+        // Bytes: a stream that appears waits for this, once for each ancestor of its process.
         // The name stands in parentheses and may contain any.
-        guard let text, let open = text.firstIndex(of: "("), let close = text.lastIndex(of: ")"), open < close else {
-            return nil
-        }
-        name = String(text[text.index(after: open)..<close])
-        let fields = text[text.index(after: close)...].split(separator: " ")
-        guard fields.count > 19, let parent = Int32(fields[1]), let session = Int32(fields[3]),
-            let ticks = UInt64(fields[19])
+        guard let text, let open = text.utf8.firstIndex(of: UInt8(ascii: "(")),
+            let close = text.utf8.lastIndex(of: UInt8(ascii: ")")), open < close
+        else { return nil }
+        name = String(text[text.utf8.index(after: open)..<close])
+        let fields = text.utf8[text.utf8.index(after: close)...].split(separator: UInt8(ascii: " "), maxSplits: 20)
+        guard fields.count > 19, let parent = Int32(Substring(fields[1])), let session = Int32(Substring(fields[3])),
+            let ticks = UInt64(Substring(fields[19]))
         else { return nil }
         // A dead process that nobody has waited for is none.
-        guard fields[0] != "Z", fields[0] != "X" else { return nil }
+        guard fields[0].first != UInt8(ascii: "Z"), fields[0].first != UInt8(ascii: "X") else { return nil }
         self.parent = parent
         self.session = session
         startTicks = ticks
@@ -34,8 +35,9 @@ struct ProcessStatus {
     init?(_ text: String?) {
         guard let text else { return nil }
         var user: UInt32?
-        for line in text.split(separator: "\n") {
-            let fields = line.split(whereSeparator: { $0 == "\t" || $0 == " " })
+        for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
+            guard line.first == UInt8(ascii: "U") || line.first == UInt8(ascii: "N") else { continue }
+            let fields = Substring(line).split(whereSeparator: { $0 == "\t" || $0 == " " })
             if fields.first == "Uid:", fields.count > 1 { user = UInt32(fields[1]) }
             if fields.first == "NSpid:", let last = fields.last { innerPid = Int32(last) }
         }
