@@ -41,7 +41,7 @@ static inline int cpw_node_pause(struct pw_proxy *p) { return pw_node_send_comma
 static inline int cpw_node_start(struct pw_proxy *p) { return pw_node_send_command((struct pw_node *)p, &SPA_NODE_COMMAND_INIT(SPA_NODE_COMMAND_Start)); }
 
 static inline int cpw_device_add_listener(struct pw_proxy *p, struct spa_hook *h, const struct pw_device_events *e, void *d) { return pw_device_add_listener((struct pw_device *)p, h, e, d); }
-static inline int cpw_device_subscribe_params(struct pw_proxy *p, uint32_t *ids, uint32_t n) { return pw_device_subscribe_params((struct pw_device *)p, ids, n); }
+static inline int cpw_device_enum_params(struct pw_proxy *p, int seq, uint32_t id) { return pw_device_enum_params((struct pw_device *)p, seq, id, 0, UINT32_MAX, NULL); }
 static inline int cpw_client_add_listener(struct pw_proxy *p, struct spa_hook *h, const struct pw_client_events *e, void *d) { return pw_client_add_listener((struct pw_client *)p, h, e, d); }
 static inline int cpw_metadata_add_listener(struct pw_proxy *p, struct spa_hook *h, const struct pw_metadata_events *e, void *d) { return pw_metadata_add_listener((struct pw_metadata *)p, h, e, d); }
 static inline int cpw_metadata_set_property(struct pw_proxy *p, uint32_t subject, const char *key, const char *type, const char *value) { return pw_metadata_set_property((struct pw_metadata *)p, subject, key, type, value); }

@@ -49,7 +49,8 @@ extension StreamDump {
                 }
             return ClassifiedStream(
                 file: file, direction: id.direction.rawValue, index: id.serial, kind: found.kind?.rawValue,
-                plumbing: found.isPlumbing, capture: found.capture?.rawValue, classifiedBy: found.source.text, rule: rule)
+                plumbing: found.isPlumbing, capture: found.capture?.rawValue, classifiedBy: found.source.text,
+                rule: rule)
         }
     }
 }

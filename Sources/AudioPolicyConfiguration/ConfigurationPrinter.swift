@@ -6,30 +6,40 @@ extension PolicyConfiguration {
     public static func print(_ settings: PolicySettings) -> String {
         let timing = settings.timing
         var lines = [
-            section("session", [
-                ("server", settings.server.rawValue), ("scope", settings.scope.rawValue),
-                ("resume", settings.resume == .auto ? "true" : "false"),
-                ("resume.delay-ms", milliseconds(settings.resumeDelay)),
-            ]),
-            section("levels", DuckLevel.allCases.map { level in
-                (level.rawValue, number(settings.effects.levels[level]?.value ?? 0))
-            }),
+            section(
+                "session",
+                [
+                    ("server", settings.server.rawValue), ("scope", settings.scope.rawValue),
+                    ("resume", settings.resume == .auto ? "true" : "false"),
+                    ("resume.delay-ms", milliseconds(settings.resumeDelay)),
+                ]),
+            section(
+                "levels",
+                DuckLevel.allCases.map { level in
+                    (level.rawValue, number(settings.effects.levels[level]?.value ?? 0))
+                }),
             effects(settings.effects),
-            section("timing", [
-                ("attack-ms", milliseconds(timing.attack)), ("fade-down-ms", milliseconds(timing.fadeDown)),
-                ("fade-up-ms", milliseconds(timing.fadeUp)), ("hold-ms", milliseconds(timing.hold)),
-                ("silence-s", silence(timing)),
-            ]),
-            section("observed", [
-                ("enabled", String(settings.observedEnabled)),
-                ("recording.effects", String(settings.observedRecordingEffects)),
-                ("recording.refuse", settings.observedRecordingRefusal.rawValue),
-            ]),
+            section(
+                "timing",
+                [
+                    ("attack-ms", milliseconds(timing.attack)), ("fade-down-ms", milliseconds(timing.fadeDown)),
+                    ("fade-up-ms", milliseconds(timing.fadeUp)), ("hold-ms", milliseconds(timing.hold)),
+                    ("silence-s", silence(timing)),
+                ]),
+            section(
+                "observed",
+                [
+                    ("enabled", String(settings.observedEnabled)),
+                    ("recording.effects", String(settings.observedRecordingEffects)),
+                    ("recording.refuse", settings.observedRecordingRefusal.rawValue),
+                ]),
             section("bluetooth", [("headset-hold-ms", milliseconds(settings.headsetHold))]),
-            section("pulseaudio", [
-                ("take-over-role-modules", String(settings.takeOverRoleModules)),
-                ("restore-entries", settings.restoreEntries.rawValue),
-            ]),
+            section(
+                "pulseaudio",
+                [
+                    ("take-over-role-modules", String(settings.takeOverRoleModules)),
+                    ("restore-entries", settings.restoreEntries.rawValue),
+                ]),
         ]
         lines += rules("rules", settings.rules, settings.effects)
         lines += rules("applications", settings.applications, settings.effects)

@@ -102,7 +102,9 @@ struct ConfigurationReader {
             let name = path.joined(separator: ".")
             return fail(file, member.line, "\(Escaping.shown(name)) expects { … }, not \(member.node.noun)")
         }
-        guard let holder = kind(path[1], member.line, file), let victim = kind(path[2], member.line, file) else { return }
+        guard let holder = kind(path[1], member.line, file), let victim = kind(path[2], member.line, file) else {
+            return
+        }
         guard let text = member.node.text, let cell = SettingKey.cell(text) else {
             let name = path.joined(separator: ".")
             return fail(file, member.node.line, "\(name) expects \(SettingKey.effectExpects), not \(member.node.noun)")

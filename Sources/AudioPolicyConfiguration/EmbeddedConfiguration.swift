@@ -1,3 +1,4 @@
+// swift-format-ignore-file
 // Written by scripts/embed-configuration out of config/; edit the files there.
 
 /// The default configuration and the application table, so that one executable works anywhere.
@@ -136,7 +137,7 @@ enum EmbeddedConfiguration {
             { application.process.binary = "~^(speech-dispatch|sd_[a-z0-9])" }
             { application.process.binary = "~^(e?speak(-ng|up|edit)?|festival|festival_client|flite.*|t2p|mimic[0-9]*|piper(-tts|-speak)?|pico2wave|nanotts|RHVoice.*|rhvoice.*|mbrola|epos|gespeaker|kttsd|jovie|kmouth|dsnote|speechnote|spd-say|larynx|coqui-tts|tts|tts-server|kokoro.*|svoxpico.*|cepstral|baratinoo|voxin-say|ttsynth|viavoice.*|balcon|marytts.*|mycroft-speak|spchcat)$" }
             { application.name = "~^(e[Ss]peak|espeak|[Ff]estival|[Ff]lite|[Mm]imic( ?[0-9])?|[Pp]iper|RHVoice|[Ss]peech [Nn]ote|[Kk]Mouth|[Gg]espeaker|MaryTTS|Pied)([ -].*)?$" }
-            { media.name = "~[Tt]ext.?[Tt]o.?[Ss]peech" }
+            { media.name = "Text-to-Speech" }
             { sordino.processes = "~(^| )(speech-dispatch[er]*|sd_[a-z0-9_-]+|e?speak(-ng|up)?|festival|flite|mimic[0-9]*|piper(-tts|-speak)?|pico2wave|nanotts|RHVoice[^ ]*|spd-say|larynx|mbrola|dsnote|kmouth|gespeaker|spchcat|marytts[^ ]*)( |$)" }
           ]
           actions = { kind = speech } }
@@ -163,8 +164,8 @@ enum EmbeddedConfiguration {
 
         { name = "recorder or screen recorder"
           matches = [
-            { application.process.binary = "~^(obs|obs64|obs-studio|com\\.obsproject\\..*|simplescreenrecorder|ssr|vokoscreen.*|kazam|kooha|peek|gpu-screen-recorder.*|wf-recorder|wl-screenrec|recordmydesktop|gtk-recordmydesktop|green-recorder|blue-recorder|screenstudio|gnome-sound-recorder|org\\.gnome\\.SoundRecorder|vocalis|krecorder|plasma-recorder|audio-recorder|kaudiorecorder|voice-recorder|arecord|parec|parecord|pw-record|sox|rec|ffmpeg|avconv|gst-launch-[0-9.]*|kdenlive|shotcut|melt|olive-editor|openshot-qt|flowblade|blender|resolve|davinci.*|lightworks|butt|darkice|ices2?|liquidsoap|rocketstreamer|mixxx|idjc.*|streamlink-rec)$" }
-            { application.name = "~^(OBS|OBS Studio|SimpleScreenRecorder|vokoscreen.*|Kooha|GNOME Sound Recorder|Sound Recorder|Audio Recorder|Voice Recorder|KRecorder|Kdenlive|Shotcut|Lavf.*|SoX|libshout|butt)([ (-].*)?$" }
+            { application.process.binary = "~^(obs|obs64|obs-studio|com\\.obsproject\\..*|simplescreenrecorder|ssr|vokoscreen.*|kazam|kooha|peek|gpu-screen-recorder.*|wf-recorder|wl-screenrec|recordmydesktop|gtk-recordmydesktop|green-recorder|blue-recorder|screenstudio|gnome-sound-recorder|org\\.gnome\\.SoundRecorder|vocalis|krecorder|plasma-recorder|audio-recorder|kaudiorecorder|voice-recorder|kdenlive|shotcut|melt|olive-editor|openshot-qt|flowblade|blender|resolve|davinci.*|lightworks|butt|darkice|ices2?|liquidsoap|rocketstreamer|mixxx|idjc.*|streamlink-rec)$" }
+            { application.name = "~^(OBS|OBS Studio|SimpleScreenRecorder|vokoscreen.*|Kooha|GNOME Sound Recorder|Sound Recorder|Audio Recorder|Voice Recorder|KRecorder|Kdenlive|Shotcut|libshout|butt)([ (-].*)?$" }
             { application.name = "~[Rr]ecorder$" }
             { application.id = "~([.]obsproject[.]|[Rr]ecorder$|[.]kdenlive$)" }
           ]
@@ -186,7 +187,7 @@ enum EmbeddedConfiguration {
         # All that these play is the voices of others. One of them says `game` on playback and capture.
         { name = "voice room client"
           matches = [
-            { application.process.binary = "~^(mumble|plumble|murmur-client|ts3client.*|ts5client.*|teamspeak.*|TeamSpeak.*|ventrilo.*|mangler|teamtalk.*|TeamTalk.*|zoom|jamulus|Jamulus|sonobus|SonoBus|jacktrip|JackTrip|ninjamclient|jamtaba.*|JamTaba.*|gather|roger-router|spacedesk-voice|tox-voice|ventriloquist)$" }
+            { application.process.binary = "~^(mumble|plumble|murmur-client|ts3client.*|ts5client.*|teamspeak.*|TeamSpeak.*|ventrilo.*|mangler|teamtalk.*|TeamTalk.*|zoom|jamulus|Jamulus|sonobus|SonoBus|jacktrip|JackTrip|ninjamclient|jamtaba.*|JamTaba.*)$" }
             { application.name = "~^(Mumble|TeamSpeak|Ventrilo|TeamTalk|Jamulus|SonoBus|JackTrip)([ 0-9].*)?$" }
             { application.id = "~([.]mumble[.]?[Mm]?umble$|^com[.]teamspeak[.]|^us[.]zoom[.])" }
             { sordino.processes = "~^(mumble|ts3client[^ ]*|teamspeak[^ ]*|teamtalk[^ ]*|zoom|jamulus|sonobus|jacktrip)( |$)" }
@@ -217,7 +218,7 @@ enum EmbeddedConfiguration {
         # Clocks and timers play their alarm as an event, as music or as nothing in particular.
         { name = "alarm clock"
           matches = [
-            { application.process.binary = "~^(gnome-clocks|org\\.gnome\\.clocks|kalarm.*|kteatime|kclock.*|kalendarac|korgac|alarm-clock-applet|alarmclock|alarm-clock.*|io\\.elementary\\.clocks?|cosmic-clock|evolution-alarm-notify|evolution-alarm.*|gnome-pomodoro|gnome-solanum|solanum|tomate.*|teatime|tea-timer|timer-for-harvest|stopwatch|wakeup|rtcwake-alarm|furios-clock|lxqt-alarm|razor-alarm|xfce4-timer-plugin|hourglass|kronometer|alarmd|waker|sleepyhead-alarm|phosh-alarm|birdie)$" }
+            { application.process.binary = "~^(gnome-clocks|org\\.gnome\\.clocks|kalarm.*|kteatime|kclock.*|kalendarac|korgac|alarm-clock-applet|alarmclock|alarm-clock.*|io\\.elementary\\.clocks?|cosmic-clock|evolution-alarm-notify|evolution-alarm.*|gnome-pomodoro|gnome-solanum|solanum|tomate.*|teatime|tea-timer|timer-for-harvest|stopwatch|wakeup|rtcwake-alarm|furios-clock|lxqt-alarm|razor-alarm|xfce4-timer-plugin|hourglass|kronometer|alarmd|waker|sleepyhead-alarm|phosh-alarm|kdeconnectd)$" }
             { application.name = "~^(GNOME Clocks|Clocks|KAlarm|KTeaTime|KClock|Alarm( Clock)?|Evolution Alarm.*|Solanum|Pomodoro|gnome-clocks)$" }
             { application.id = "~([.]clocks?$|[Aa]larm|[.]kteatime$|[.]kclock$|[Pp]omodoro$|[Tt]imer$)" }
           ]
@@ -268,7 +269,6 @@ enum EmbeddedConfiguration {
               sordino.processes = "~ (reaper|steam-launch-wrapper|pressure-vessel[^ ]*|pv-adverb|gamescope|gamemoderun|lutris-wrapper|legendary|heroic|gogdl|itch|minigalaxy|umu-run|proton)( |$)" }
             { sordino.direction = output  sordino.executable = "~^/usr/(local/)?(games|lib/games)/" }
             { sordino.direction = output  application.process.binary = "~^(retroarch|dolphin-emu.*|pcsx2.*|PCSX2.*|rpcs3|ppsspp.*|PPSSPP.*|scummvm|dosbox.*|mame.*|mednafen|higan|bsnes.*|snes9x.*|mgba.*|mupen64plus.*|duckstation.*|yuzu.*|ryujinx.*|cemu|melonDS|desmume|flycast|fceux|nestopia|stella|vice|x64.*|fs-uae.*|hatari)$" }
-            { sordino.direction = output  media.role = null  application.name = "SDL Application" }
           ]
           actions = { kind = game } }
         ]

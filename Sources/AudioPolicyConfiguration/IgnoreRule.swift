@@ -9,7 +9,8 @@ public struct IgnoreRule: Equatable, Sendable {
         fileName = "ignore-\(Self.fileStem(application)).conf"
         let pattern = Escaping.quoted(Self.exactly(application))
         let properties = [
-            "application.name", "application.process.binary", "application.id", "pipewire.access.portal.app_id", "node.name",
+            "application.name", "application.process.binary", "application.id", "pipewire.access.portal.app_id",
+            "node.name",
         ]
         let matches = properties.map { "        { \($0) = \(pattern) }" }.joined(separator: "\n")
         content = """

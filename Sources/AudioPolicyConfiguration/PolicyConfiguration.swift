@@ -68,9 +68,10 @@ public struct PolicyConfiguration: Sendable {
     private static func files(in directory: String) -> [String] {
         let fixed = [tableName, "sordino.conf"].map { directory + "/" + $0 }.filter { access($0, F_OK) == 0 }
         let folder = directory + "/sordino.conf.d"
-        return fixed + names(in: folder).filter { $0.hasSuffix(".conf") && !$0.hasPrefix(".") }.sorted().map {
-            folder + "/" + $0
-        }
+        return fixed
+            + names(in: folder).filter { $0.hasSuffix(".conf") && !$0.hasPrefix(".") }.sorted().map {
+                folder + "/" + $0
+            }
     }
 
     private static func names(in folder: String) -> [String] {

@@ -44,7 +44,8 @@ enum SharedNames {
 
     /// Properties that say which program it is only where the program has set them itself.
     private static let weak: Set<String> = [
-        "application.name", "application.process.binary", "application.icon-name", "application.icon_name", "media.name",
+        "application.name", "application.process.binary", "application.icon-name", "application.icon_name",
+        "media.name",
         "node.name", RuleProperty.direction, RuleProperty.capture, RuleProperty.ownerCaptures,
     ]
 
@@ -56,7 +57,8 @@ enum SharedNames {
         let named = patterns.filter { $0.property.hasPrefix("application.") || $0.property == "node.name" }
         // A condition on what is played narrows it down.
         guard !named.isEmpty, !patterns.contains(where: { $0.property == "media.name" }) else { return nil }
-        let shared = names.first { name in named.allSatisfy { $0.pattern.fits(name) } }
+        let shared =
+            names.first { name in named.allSatisfy { $0.pattern.fits(name) } }
             ?? (named.count > 1 ? sharedPair(named) : nil)
         guard let shared else { return nil }
         return "this fits every program that calls itself \(shared): "

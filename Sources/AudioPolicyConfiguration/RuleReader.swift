@@ -84,7 +84,9 @@ struct RuleReader {
                 fail(file, member.node.line, "\(Escaping.shown(member.key)): \(error.message)")
             }
         }
-        if warnsOfSharedNames, let message = SharedNames.ambiguity(of: patterns) { fail(file, node.line, message, isWarning: true) }
+        if warnsOfSharedNames, let message = SharedNames.ambiguity(of: patterns) {
+            fail(file, node.line, message, isWarning: true)
+        }
         return patterns.map { $0.pattern.condition(on: $0.property) }
     }
 

@@ -42,7 +42,8 @@ struct SettingKey: Sendable {
             milliseconds("timing.hold-ms", upTo: 60_000) { $0.timing.hold = $1 },
         ]
         + AudioSessionClientKind.SilenceGroup.allCases.map { group in
-            SettingKey(path: "timing.silence-s.\(group.rawValue)", expects: "seconds from 0.1 to 3600") { text, settings in
+            SettingKey(path: "timing.silence-s.\(group.rawValue)", expects: "seconds from 0.1 to 3600") {
+                text, settings in
                 guard let value = number(text), (0.1...3600).contains(value) else { return false }
                 settings.timing.silence[group] = .milliseconds(Int64((value * 1000).rounded()))
                 return true
@@ -58,7 +59,9 @@ struct SettingKey: Sendable {
         choice("pulseaudio.restore-entries") { $0.restoreEntries = $1 },
     ]
 
-    private static func boolean(_ path: String, _ set: @escaping @Sendable (inout PolicySettings, Bool) -> Void) -> SettingKey {
+    private static func boolean(_ path: String, _ set: @escaping @Sendable (inout PolicySettings, Bool) -> Void)
+        -> SettingKey
+    {
         SettingKey(path: path, expects: "true or false") { text, settings in
             guard let value = Bool(text) else { return false }
             set(&settings, value)

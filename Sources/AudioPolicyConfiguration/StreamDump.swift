@@ -172,7 +172,9 @@ private struct DumpedProcesses: ProcessInspector {
         for chain in chains { add(chain.elements, binaries) }
         for (pid, binary) in binaries where known[pid] == nil { add(pid, parent: 1, executable: binary) }
         for properties in graph.clients.values.map(\.properties) {
-            guard let pid = properties["pipewire.sec.pid"].flatMap({ Int32($0) }), pid > 0, known[pid] == nil else { continue }
+            guard let pid = properties["pipewire.sec.pid"].flatMap({ Int32($0) }), pid > 0, known[pid] == nil else {
+                continue
+            }
             add(pid, parent: 1, executable: properties["application.process.binary"] ?? "")
         }
     }
@@ -185,7 +187,9 @@ private struct DumpedProcesses: ProcessInspector {
         for (index, item) in items.enumerated() {
             let parent = index + 1 < items.count ? items[index + 1].pid : 1
             // Short names end after 15 bytes.
-            let full = binaries.values.first { $0.utf8.count > 15 && $0.hasPrefix(item.name) && item.name.utf8.count == 15 }
+            let full = binaries.values.first {
+                $0.utf8.count > 15 && $0.hasPrefix(item.name) && item.name.utf8.count == 15
+            }
             add(item.pid, parent: parent, executable: binaries[item.pid] ?? full ?? item.name, name: item.name)
         }
     }

@@ -16,6 +16,9 @@ extension SimulatedServer {
         corks.wanted = roles
         releaseCorks()
         guard !roles.isEmpty else { return }
+        for (id, state) in streams where roles.contains(state.info.properties["media.role"] ?? "") {
+            if state.info.isMuted, state.hasUnseenMute { reportOvertaken(id, .mute) }
+        }
         let instance = instance
         loop.schedule(after: latency() + latency() + latency()) { [weak self] in
             guard let self, self.instance == instance, corks.wanted == roles else { return }
@@ -57,8 +60,11 @@ extension SimulatedServer {
             guard let self, var state = streams[id], state.obeysCorkRequests else { return }
             state.corkRequests += cork ? 1 : -1
             streams[id] = state
-            if cork, !state.info.isCorked { self.cork(id, true) }
-            if !cork, state.corkRequests <= 0, state.info.isCorked { self.cork(id, false) }
+            if cork, !state.info.isCorked {
+                self.cork(id, true)
+                streams[id]?.isCorkedByRequest = true
+            }
+            if !cork, state.corkRequests <= 0, state.isCorkedByRequest { self.cork(id, false) }
         }
     }
 }

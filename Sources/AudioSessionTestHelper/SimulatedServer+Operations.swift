@@ -9,8 +9,18 @@ extension SimulatedServer {
         if knownGone { strayOperations.append(operation) }
         if let failure = refusal(operation) { return failure }
         switch operation {
-        case .setVolume(let id, let volume): return isPulseAudio ? write(id) { $0.setVolume(volume, self) } : unknown
-        case .setMute(let id, let isMuted): return isPulseAudio ? write(id) { $0.setMute(isMuted) } : unknown
+        case .setVolume(let id, let volume):
+            guard isPulseAudio else { return unknown }
+            if streams[id]?.info.hasVolume == true {
+                if streams[id]?.hasUnseenVolume == true { onOvertaken(id, .volume) }
+                noteOvertakenStore(id)
+            }
+            return write(id) { $0.setVolume(volume, self) }
+        case .setMute(let id, let isMuted):
+            guard isPulseAudio else { return unknown }
+            if streams[id]?.hasUnseenMute == true { onOvertaken(id, .mute) }
+            noteOvertakenStore(id)
+            return write(id) { $0.setMute(isMuted) }
         case .setSoftGain(let id, let gain):
             return isPulseAudio ? unknown : change(id) { if $0.info.hasVolume { $0.info.softGain = gain } }
         case .clearSoftGain(let id): return isPulseAudio ? unknown : change(id) { $0.info.softGain = nil }
@@ -35,6 +45,11 @@ extension SimulatedServer {
         return nil
     }
 
+    private func noteOvertakenStore(_ id: StreamID) {
+        guard let key = streams[id]?.info.restoreKey, unreadKeys.removeValue(forKey: key) != nil else { return }
+        onOvertaken(id, .stored)
+    }
+
     private var gone: ServerFailure { ServerFailure(.noEntity, "no such entity") }
     private var unknown: ServerFailure { ServerFailure(.other, "not an operation on this server") }
 
@@ -42,9 +57,7 @@ extension SimulatedServer {
     private func write(_ id: StreamID, _ body: (inout SimulatedStream) -> Bool) -> ServerFailure? {
         guard var state = streams[id] else { return gone }
         let isNew = body(&state)
-        let isOvertaking = isNew && state.unseen != nil
         streams[id] = state
-        if isOvertaking { onOvertaken(id) }
         if isNew {
             raiseFlatSink(for: state.info)
             post(.stream(id), .change)
@@ -65,6 +78,7 @@ extension SimulatedServer {
 extension SimulatedStream {
     fileprivate mutating func setVolume(_ volume: [Double], _ server: SimulatedServer) -> Bool {
         savesVolume = true
+        volumeBeforeUnseen = nil
         // A compressed stream accepts a volume and ignores it.
         guard info.hasVolume else { return false }
         let volume = server.quantised(volume)
@@ -74,6 +88,7 @@ extension SimulatedStream {
 
     fileprivate mutating func setMute(_ isMuted: Bool) -> Bool {
         savesMute = true
+        muteBeforeUnseen = nil
         defer { info.isMuted = isMuted }
         return isMuted != info.isMuted
     }

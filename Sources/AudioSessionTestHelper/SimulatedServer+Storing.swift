@@ -1,9 +1,9 @@
-import AudioPolicy
+public import AudioPolicy
 
 /// What the servers keep of streams that are gone.
 extension SimulatedServer {
     /// The role first, then the program's name: all streams of a role share one entry.
-    func restoreKey(_ name: String, _ role: String?, _ direction: AudioDirection) -> String {
+    public func restoreKey(_ name: String, _ role: String?, _ direction: AudioDirection) -> String {
         let facility = direction == .output ? "sink-input" : "source-output"
         if let role { return "\(facility)-by-media-role:\(role)" }
         return "\(facility)-by-application-name:\(name)"

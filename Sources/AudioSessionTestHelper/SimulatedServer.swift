@@ -32,7 +32,10 @@ public final class SimulatedServer {
     /// Operations on streams that the client knew to be gone.
     public internal(set) var strayOperations: [ServerOperation] = []
     /// Called when a write of Sordino's replaces a user's that no reader could have seen.
-    public var onOvertaken: (StreamID) -> Void = { _ in }
+    public var onOvertaken: (StreamID, Overtaken) -> Void = { _, _ in }
+
+    /// What was replaced: the stream's own, or what the store has got from it.
+    public enum Overtaken { case volume, mute, stored }
 
     var nextSerial: UInt64 = 1
     var freeObjectIDs: [Int] = []
@@ -41,6 +44,8 @@ public final class SimulatedServer {
     var queue: [SimulatedEvent] = []
     var isFlushing = false
     var corks = SimulatedCorkModule()
+    /// Keys whose entries have got something from a user that no reader of the store can have seen, since when.
+    var unreadKeys: [String: LoopInstant] = [:]
 
     public init(_ kind: ServerKind, loop: ManualEventLoop) {
         self.kind = kind
@@ -111,8 +116,8 @@ public final class SimulatedServer {
     @discardableResult
     public func start(
         _ name: String, role: String? = nil, pid: Int32? = nil, direction: AudioDirection = .output,
-        on device: DeviceID? = nil, volume: [Double]? = nil, channels: Int = 2, isCorked: Bool = false,
-        properties: [String: String] = [:], configure: (inout SimulatedStream) -> Void = { _ in }
+        on device: DeviceID? = nil, volume: [Double]? = nil, channels: Int = 2, isMuted: Bool? = nil,
+        isCorked: Bool = false, properties: [String: String] = [:], configure: (inout SimulatedStream) -> Void = { _ in }
     ) -> StreamID {
         let id = StreamID(direction, takeSerial())
         var all = properties
@@ -127,7 +132,7 @@ public final class SimulatedServer {
         state.info.restoreKey = restoreKey(name, role, direction)
         state.info.device = device ?? storedDevice(of: state) ?? (direction == .output ? defaultOutput : defaultInput)
         state.info.volume = quantised(volume ?? storedVolume(of: state, channels) ?? [Double](repeating: 1, count: channels))
-        state.info.isMuted = state.info.restoreKey.flatMap { store[$0]?.isMuted } ?? false
+        state.info.isMuted = isMuted ?? state.info.restoreKey.flatMap { store[$0]?.isMuted } ?? false
         configure(&state)
         streams[id] = state
         post(.stream(id), .new)
@@ -144,11 +149,18 @@ public final class SimulatedServer {
         evaluateCorks()
     }
 
+    /// What somebody without Sordino would have left there, for a server that is compared with another.
+    public func revert(_ id: StreamID, volume: [Double]? = nil, isMuted: Bool? = nil) {
+        if let volume { streams[id]?.info.volume = volume }
+        if let isMuted { streams[id]?.info.isMuted = isMuted }
+    }
+
     /// The program pauses itself, or plays again.
     public func cork(_ id: StreamID, _ isCorked: Bool) {
         guard var state = streams[id], state.info.isCorked != isCorked || state.isPaused else { return }
         state.info.isCorked = isCorked
         state.isPaused = false
+        state.isCorkedByRequest = false
         streams[id] = state
         post(.stream(id), .change)
         evaluateCorks()
@@ -165,11 +177,12 @@ public final class SimulatedServer {
     /// A user's volume, in a mixer.
     public func setVolume(_ id: StreamID, _ volume: [Double]) {
         guard var state = streams[id] else { return }
-        noteUnseen(&state)
+        if isWatched, state.volumeBeforeUnseen == nil { state.volumeBeforeUnseen = state.info.volume }
         let volume = quantised(volume)
         let isNew = state.info.volume != volume
         state.info.volume = volume
         state.savesVolume = true
+        noteUnread(state)
         endSoftGain(&state)
         streams[id] = state
         raiseFlatSink(for: state.info)
@@ -184,12 +197,19 @@ public final class SimulatedServer {
     /// A user's mute, in a mixer.
     public func setMute(_ id: StreamID, _ isMuted: Bool) {
         guard var state = streams[id] else { return }
-        noteUnseen(&state)
+        if isWatched, state.muteBeforeUnseen == nil { state.muteBeforeUnseen = state.info.isMuted }
         let isNew = state.info.isMuted != isMuted
         state.info.isMuted = isMuted
         state.savesMute = true
+        noteUnread(state)
         endSoftGain(&state)
         streams[id] = state
+        // The module will leave it alone, and whoever looks will take it for the module's.
+        if isMuted, isNew, let role = state.info.properties["media.role"], corks.wanted.contains(role),
+            !corks.applied.contains(id)
+        {
+            reportOvertaken(id, .mute)
+        }
         if isPulseAudio {
             if isNew { post(.stream(id), .change) }
         } else {
@@ -269,7 +289,8 @@ public final class SimulatedServer {
         return nextSerial
     }
 
-    func quantised(_ volume: [Double]) -> [Double] {
+    /// As the server keeps it.
+    public func quantised(_ volume: [Double]) -> [Double] {
         guard isPulseAudio || volumeStep > 1e-4 else { return volume }
         return volume.map { value in
             let steps = (cubeRoot(value) / volumeStep).rounded()
@@ -291,12 +312,16 @@ public final class SimulatedServer {
     /// A write of a user's volume or mute puts the user's values in place of a soft gain.
     private func endSoftGain(_ state: inout SimulatedStream) { state.info.softGain = nil }
 
-    private func noteUnseen(_ state: inout SimulatedStream) {
-        guard isPulseAudio, connection != nil, state.unseen == nil else { return }
-        state.unseen = UnseenWrite(
-            volume: state.info.volume, isMuted: state.info.isMuted, savesVolume: state.savesVolume,
-            savesMute: state.savesMute)
+    private func noteUnread(_ state: SimulatedStream) {
+        if isWatched, let key = state.info.restoreKey { unreadKeys[key] = loop.now }
     }
+
+    /// Once the event that is under way is over.
+    func reportOvertaken(_ id: StreamID, _ what: Overtaken) {
+        loop.schedule(after: .zero) { [weak self] in self?.onOvertaken(id, what) }
+    }
+
+    private var isWatched: Bool { isPulseAudio && connection != nil }
 
     /// Flat volumes: a stream above its sink raises the sink.
     func raiseFlatSink(for stream: ServerStream) {

@@ -25,6 +25,8 @@ public final class SimulatedSoundServer: SoundServer {
     private var goneStreams: Set<StreamID> = []
     private var entries: [String: RestoreEntry] = [:]
     private var isReadingStore = false
+    /// Keys written since the last reading was sent: they are reported whatever it shows.
+    private var written: Set<String> = []
     private var metered: Set<StreamID> = []
     private var meterTimer: (any LoopTimer)?
     /// PipeWire: nodes that are to stay paused over relinks.
@@ -48,7 +50,11 @@ public final class SimulatedSoundServer: SoundServer {
             server.connection = self
             var graph = server.graph()
             if kind == .pipewire { carriedOut = 0 }
-            for id in graph.streams.keys { graph.streams[id]?.includesBatch = 0 }
+            for id in graph.streams.keys {
+                graph.streams[id]?.includesBatch = 0
+                server.streams[id]?.volumeBeforeUnseen = nil
+                server.streams[id]?.muteBeforeUnseen = nil
+            }
             let info = ServerInfo(
                 kind: kind, version: kind == .pulseaudio ? "16.1" : "0.3.65", instance: "run-\(server.instance)",
                 volumeStep: server.volumeStep)
@@ -138,6 +144,8 @@ public final class SimulatedSoundServer: SoundServer {
         switch operation {
         case .pause(let id): pausedNodes[id] = .some(server.streams[id]?.info.device)
         case .resume(let id): pausedNodes[id] = nil
+        case .writeRestoreEntry(let entry): written.insert(entry.key)
+        case .deleteRestoreEntry(let key): written.insert(key)
         default: break
         }
     }
@@ -180,7 +188,8 @@ public final class SimulatedSoundServer: SoundServer {
     private func read(_ object: SimulatedEvent.Object, including batch: UInt64) -> GraphChange? {
         switch object {
         case .stream(let id):
-            server.streams[id]?.unseen = nil
+            server.streams[id]?.volumeBeforeUnseen = nil
+            server.streams[id]?.muteBeforeUnseen = nil
             guard var stream = server.streams[id]?.info else { return nil }
             stream.includesBatch = batch
             return .stream(stream)
@@ -200,12 +209,17 @@ public final class SimulatedSoundServer: SoundServer {
     }
 
     private func readStore() {
+        let written = written
+        self.written = []
         toServer.send { [self] in
             let found = server.store
+            // What a user has only just done is stored with the next event.
+            server.unreadKeys = server.unreadKeys.filter { $0.value + .microseconds(60) > loop.now }
             toClient.send { [self] in
                 isReadingStore = false
-                let gone = entries.keys.filter { found[$0] == nil }.sorted()
-                let changed = found.values.filter { entries[$0.key] != $0 }.sorted { $0.key < $1.key }
+                let gone = written.union(entries.keys).filter { found[$0] == nil }.sorted()
+                let changed = found.values.filter { entries[$0.key] != $0 || written.contains($0.key) }
+                    .sorted { $0.key < $1.key }
                 entries = found
                 emit(gone.map { .restoreEntryRemoved($0) } + changed.map { .restoreEntry($0) })
             }

@@ -15,10 +15,14 @@ public struct SimulatedStream {
     /// What its program plays, at full scale; 0: silence.
     var loudness = 1.0
     /// PulseAudio: its program answers cork requests, and counts them.
-    var obeysCorkRequests = true
+    public var obeysCorkRequests = true
     var corkRequests = 0
-    /// A user's write that no reader has seen yet.
-    var unseen: UnseenWrite?
+    /// PulseAudio: it is corked because it was asked to be, and nobody has touched it since.
+    var isCorkedByRequest = false
+    /// What it had before a user's write that no reader has seen yet: should somebody else write before the next look,
+    /// nobody can know of it.
+    var volumeBeforeUnseen: [Double]?
+    var muteBeforeUnseen: Bool?
 
     /// The factor on the sound of its program, per channel: what is heard of it.
     public var heard: [Double] {
@@ -30,15 +34,11 @@ public struct SimulatedStream {
     }
 }
 
-/// What a user has changed while nobody looked: should somebody else write before the next look, nobody can know of it.
-struct UnseenWrite {
-    var volume: [Double]
-    var isMuted: Bool
-    var savesVolume: Bool
-    var savesMute: Bool
-}
-
 extension SimulatedStream {
+    /// Whether its user has changed it and nobody has looked since.
+    public var hasUnseenVolume: Bool { volumeBeforeUnseen != nil }
+    public var hasUnseenMute: Bool { muteBeforeUnseen != nil }
+
     /// PipeWire: a gain that no mixer shows, left there by another tool.
     public mutating func setHiddenGain(_ gain: Double) { info.hiddenGain = gain }
 

@@ -25,7 +25,8 @@ struct PulseAudioConfiguration {
             .sorted { $0.key < $1.key }.map { "\($0.key)='\($0.value)'" }.joined(separator: " ")
         let formats = sink.formats.map { " formats=\"\($0)\"" } ?? ""
         return "load-module module-null-sink sink_name=\(sink.name) rate=48000 channels=\(sink.channels) "
-            + "format=float32le sink_properties=\"\(properties)\"\(formats)"
+            + "channel_map=\(HeadlessOptions.Device.channelMap(sink.channels)) format=float32le "
+            + "sink_properties=\"\(properties)\"\(formats)"
     }
 
     /// Instead of the machine's `daemon.conf`.
@@ -49,5 +50,19 @@ struct PulseAudioConfiguration {
             "pulseaudio", "-n", "-F", surroundings.file("pulseaudio.pa"), "--daemonize=no", "--fail=yes",
             "--use-pid-file=no", "--log-target=stderr", "--log-level=notice",
         ]
+    }
+}
+
+extension HeadlessOptions.Device {
+    /// The usual layout of so many channels, the same on either server, in PulseAudio's words.
+    public static func channelMap(_ channels: Int) -> String {
+        switch channels {
+        case 1: "mono"
+        case 2: "front-left,front-right"
+        case 4: "front-left,front-right,rear-left,rear-right"
+        case 6: "front-left,front-right,front-center,lfe,rear-left,rear-right"
+        case 8: "front-left,front-right,front-center,lfe,rear-left,rear-right,side-left,side-right"
+        default: (0..<channels).map { "aux\($0)" }.joined(separator: ",")
+        }
     }
 }

@@ -9,14 +9,14 @@ public final class ProcessDirectory: ProcessInspector {
     private struct Known {
         var startTicks: UInt64
         var facts: ProcessFacts
-        /// The process's own id in the innermost PID namespace that it lives in.
-        var innerPid: Int32
     }
 
     public let userID: UInt32
     private let root: String
     private let ticksPerSecond: Double
     private var known: [Int32: Known] = [:]
+    /// Each process's own id in the innermost PID namespace that it lives in, of those that there were when last asked.
+    private var innerPids: [Int32: Int32] = [:]
     /// Facts of more processes than this are not kept.
     private static let mostKnown = 1024
 
@@ -33,19 +33,23 @@ public final class ProcessDirectory: ProcessInspector {
     public func facts(of pid: Int32) -> ProcessFacts? { lookUp(pid)?.facts }
 
     public func process(namespaced pid: Int32, executable: String) -> ProcessFacts? {
-        var found: ProcessFacts?
+        var inner: [Int32: Int32] = [:]
         for candidate in processes() {
-            guard let known = lookUp(candidate), known.innerPid == pid, candidate != pid, known.facts.userID == userID,
-                known.facts.executable.hasSuffix("/" + executable)
-            else { continue }
-            guard found == nil else { return nil }
-            found = known.facts
+            inner[candidate] = innerPids[candidate] ?? ProcessStatus(read("\(candidate)/status"))?.innerPid ?? candidate
         }
-        return found
+        // Only processes that are new since the last time cost a read.
+        innerPids = inner
+        let found = inner.compactMap { candidate, innerPid -> ProcessFacts? in
+            guard innerPid == pid, candidate != pid, let facts = facts(of: candidate), facts.userID == userID,
+                facts.executable.hasSuffix("/" + executable)
+            else { return nil }
+            return facts
+        }
+        return found.count == 1 ? found.first : nil
     }
 
     private func lookUp(_ pid: Int32) -> Known? {
-        guard pid > 0, let stat = ProcessStat(read("\(pid)/stat")) else {
+        guard pid > 0, let stat = stat(pid) else {
             known[pid] = nil
             return nil
         }
@@ -60,7 +64,7 @@ public final class ProcessDirectory: ProcessInspector {
             pid: pid, parent: stat.parent, userID: status.userID, started: started(stat.startTicks),
             executable: executable(pid), name: stat.name, sessionID: stat.session,
             applicationUnit: ControlGroup.applicationUnit(read("\(pid)/cgroup") ?? ""), sandbox: sandbox(pid))
-        let item = Known(startTicks: stat.startTicks, facts: facts, innerPid: status.innerPid ?? pid)
+        let item = Known(startTicks: stat.startTicks, facts: facts)
         if known.count >= Self.mostKnown { known.removeAll() }
         known[pid] = item
         return item
@@ -104,6 +108,17 @@ public final class ProcessDirectory: ProcessInspector {
             if let pid = Int32(name) { pids.append(pid) }
         }
         return pids
+    }
+
+    /// The one file that every question needs.
+    private func stat(_ pid: Int32) -> ProcessStat? {
+        let descriptor = open("\(root)/\(pid)/stat", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        return withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 1) { buffer in
+            let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+            return count > 0 ? ProcessStat(UnsafeRawBufferPointer(rebasing: buffer[..<count])) : nil
+        }
     }
 
     /// `nil` where there is no such file, or it may not be read.

@@ -8,22 +8,54 @@ struct ProcessStat {
     /// Clock ticks since the boot.
     var startTicks: UInt64
 
-    init?(_ text: String?) {
-        // Bytes: a stream that appears waits for this, once for each ancestor of its process.
+    init?(_ text: UnsafeRawBufferPointer) {
         // The name stands in parentheses and may contain any.
-        guard let text, let open = text.utf8.firstIndex(of: UInt8(ascii: "(")),
-            let close = text.utf8.lastIndex(of: UInt8(ascii: ")")), open < close
+        guard let open = text.firstIndex(of: UInt8(ascii: "(")), let close = text.lastIndex(of: UInt8(ascii: ")")),
+            open < close
         else { return nil }
-        name = String(text[text.utf8.index(after: open)..<close])
-        let fields = text.utf8[text.utf8.index(after: close)...].split(separator: UInt8(ascii: " "), maxSplits: 20)
-        guard fields.count > 19, let parent = Int32(Substring(fields[1])), let session = Int32(Substring(fields[3])),
-            let ticks = UInt64(Substring(fields[19]))
-        else { return nil }
+        name = String(decoding: text[(open + 1)..<close], as: UTF8.self)
+        var fields = StatFields(text: UnsafeRawBufferPointer(rebasing: text[(close + 1)...]))
         // A dead process that nobody has waited for is none.
-        guard fields[0].first != UInt8(ascii: "Z"), fields[0].first != UInt8(ascii: "X") else { return nil }
-        self.parent = parent
-        self.session = session
-        startTicks = ticks
+        guard let state = fields.next(), state.first != UInt8(ascii: "Z"), state.first != UInt8(ascii: "X"),
+            let parent = fields.number(), fields.next() != nil, let session = fields.number(), fields.skip(15),
+            let ticks = fields.number()
+        else { return nil }
+        self.parent = Int32(truncatingIfNeeded: parent)
+        self.session = Int32(truncatingIfNeeded: session)
+        startTicks = UInt64(truncatingIfNeeded: ticks)
+    }
+}
+
+/// Fields with single blanks between them.
+private struct StatFields {
+    var text: UnsafeRawBufferPointer
+    private var position = 0
+
+    init(text: UnsafeRawBufferPointer) { self.text = text }
+
+    mutating func next() -> UnsafeRawBufferPointer? {
+        while position < text.count, text[position] <= UInt8(ascii: " ") { position += 1 }
+        let start = position
+        while position < text.count, text[position] > UInt8(ascii: " ") { position += 1 }
+        return position > start ? UnsafeRawBufferPointer(rebasing: text[start..<position]) : nil
+    }
+
+    mutating func number() -> Int64? {
+        guard let field = next() else { return nil }
+        var value: Int64 = 0
+        var digits = field[...]
+        let isNegative = digits.first == UInt8(ascii: "-")
+        if isNegative { digits = digits.dropFirst() }
+        for digit in digits {
+            guard (48...57).contains(digit) else { return nil }
+            value = value &* 10 &+ Int64(digit - 48)
+        }
+        return isNegative ? -value : value
+    }
+
+    mutating func skip(_ count: Int) -> Bool {
+        for _ in 0..<count { guard next() != nil else { return false } }
+        return true
     }
 }
 
@@ -35,9 +67,8 @@ struct ProcessStatus {
     init?(_ text: String?) {
         guard let text else { return nil }
         var user: UInt32?
-        for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
-            guard line.first == UInt8(ascii: "U") || line.first == UInt8(ascii: "N") else { continue }
-            let fields = Substring(line).split(whereSeparator: { $0 == "\t" || $0 == " " })
+        for line in text.split(separator: "\n") {
+            let fields = line.split(whereSeparator: { $0 == "\t" || $0 == " " })
             if fields.first == "Uid:", fields.count > 1 { user = UInt32(fields[1]) }
             if fields.first == "NSpid:", let last = fields.last { innerPid = Int32(last) }
         }
@@ -49,7 +80,8 @@ struct ProcessStatus {
 enum ControlGroup {
     /// The leaf of `/proc/PID/cgroup`, if it is an application's own.
     static func applicationUnit(_ text: String) -> String? {
-        guard let leaf = leaf(text), leaf.hasPrefix("app-"), leaf.hasSuffix(".scope") || leaf.hasSuffix(".service") else {
+        guard let leaf = leaf(text), leaf.hasPrefix("app-"), leaf.hasSuffix(".scope") || leaf.hasSuffix(".service")
+        else {
             return nil
         }
         return leaf
@@ -58,7 +90,9 @@ enum ControlGroup {
     /// Of the unified hierarchy, or of systemd's own in the old layout.
     static func leaf(_ text: String) -> String? {
         for line in text.split(separator: "\n") where line.hasPrefix("0::") || line.contains(":name=systemd:") {
-            if let leaf = line.split(separator: "/").last, line.contains("/"), !leaf.hasSuffix(":") { return String(leaf) }
+            if let leaf = line.split(separator: "/").last, line.contains("/"), !leaf.hasSuffix(":") {
+                return String(leaf)
+            }
         }
         return nil
     }

@@ -12,6 +12,11 @@ final class CardObject {
     private var activeProfile: String?
     private var routes: [DeviceRoute] = []
     private(set) var activeRoutes: [DeviceRoute] = []
+    /// Of each list: its flags when it was last asked for, which change with its content.
+    private var flags: [UInt32: UInt32] = [:]
+    /// Of each list: the answer that it was last read from.
+    private var answers: [UInt32: Int32] = [:]
+    private var questions: Int32 = 0
     var isQueued = false
     var reported: ServerCard?
 
@@ -26,11 +31,20 @@ final class CardObject {
         // Unretained: `close` removes the hook, and the mirror calls it before it lets go of the card.
         let data = Unmanaged.passUnretained(self).toOpaque()
         proxy = BoundProxy(pointer) { cpw_device_add_listener($0, $1, deviceEvents.pointer, data) }
-        var ids = [
-            SPA_PARAM_EnumProfile.rawValue, SPA_PARAM_Profile.rawValue, SPA_PARAM_EnumRoute.rawValue,
-            SPA_PARAM_Route.rawValue,
-        ]
-        _ = cpw_device_subscribe_params(pointer, &ids, UInt32(ids.count))
+        for id in Self.lists { ask(for: id) }
+    }
+
+    private static let lists = [
+        SPA_PARAM_EnumProfile.rawValue, SPA_PARAM_Profile.rawValue, SPA_PARAM_EnumRoute.rawValue,
+        SPA_PARAM_Route.rawValue,
+    ]
+
+    /// One by one: of a subscription to several lists of a device that another process provides, as the session manager
+    /// does with all of them, the server delivers the last list alone.
+    private func ask(for list: UInt32) {
+        guard let proxy else { return }
+        questions += 1
+        _ = cpw_device_enum_params(proxy.pointer, questions, list)
     }
 
     func close() { proxy?.close() }
@@ -61,21 +75,27 @@ final class CardObject {
         if mask & UInt64(PW_DEVICE_CHANGE_MASK_PROPS) != 0 {
             properties.merge(readProperties(info.pointee.props)) { $1 }
         }
+        if mask & UInt64(PW_DEVICE_CHANGE_MASK_PARAMS) != 0, let params = info.pointee.params {
+            for index in 0..<Int(info.pointee.n_params) where Self.lists.contains(params[index].id) {
+                let before = flags.updateValue(params[index].flags, forKey: params[index].id)
+                if let before, before != params[index].flags { ask(for: params[index].id) }
+            }
+        }
         mirror.changed(self)
     }
 
-    /// A changed list comes again from its first index on.
-    fileprivate func update(param id: UInt32, index: UInt32, _ pod: UnsafePointer<spa_pod>) {
+    fileprivate func update(param id: UInt32, answer: Int32, _ pod: UnsafePointer<spa_pod>) {
+        let isFirst = answers.updateValue(answer, forKey: id) != answer
         switch id {
         case SPA_PARAM_EnumProfile.rawValue:
-            if index == 0 { profiles = [] }
+            if isFirst { profiles = [] }
             if let profile = DeviceProfile(pod) { profiles.append(profile) }
         case SPA_PARAM_Profile.rawValue: activeProfile = DeviceProfile(pod)?.name
         case SPA_PARAM_EnumRoute.rawValue:
-            if index == 0 { routes = [] }
+            if isFirst { routes = [] }
             if let route = DeviceRoute(pod) { routes.append(route) }
         case SPA_PARAM_Route.rawValue:
-            if index == 0 { activeRoutes = [] }
+            if isFirst { activeRoutes = [] }
             if let route = DeviceRoute(pod) { activeRoutes.append(route) }
         default: return
         }
@@ -96,8 +116,8 @@ private func deviceInfoCallback(_ data: UnsafeMutableRawPointer?, _ info: Unsafe
     if let info { object(data, as: CardObject.self)?.update(info) }
 }
 private func deviceParamCallback(
-    _ data: UnsafeMutableRawPointer?, _: Int32, _ id: UInt32, _ index: UInt32, _: UInt32,
+    _ data: UnsafeMutableRawPointer?, _ answer: Int32, _ id: UInt32, _: UInt32, _: UInt32,
     _ pod: UnsafePointer<spa_pod>?
 ) {
-    if let pod { object(data, as: CardObject.self)?.update(param: id, index: index, pod) }
+    if let pod { object(data, as: CardObject.self)?.update(param: id, answer: answer, pod) }
 }

@@ -40,6 +40,8 @@ final class NodeObject {
     /// Asked of a stream whose volumes are not known yet.
     var waiting: (operation: ServerOperation, gain: SoftGain, batch: UInt64)?
     var isPauseWanted = false
+    /// Its program has stopped and started it, which undid our pause, and nobody has been told yet.
+    var hasRestarted = false
     /// Links came or went since the node last ran: it is the session manager's doing that it runs again.
     private(set) var isRelinked = false
     /// Too young for a state that says anything: a node is suspended until its first link is ready.
@@ -148,7 +150,12 @@ final class NodeObject {
         isNewborn = false
         if isPauseWanted {
             // Running again: with new links the session manager did it, and the pause holds. Without, the program did.
-            if isRelinked { sendPause() } else { isPauseWanted = false }
+            if isRelinked {
+                sendPause()
+            } else {
+                isPauseWanted = false
+                hasRestarted = true
+            }
         }
         isRelinked = false
     }

@@ -48,7 +48,7 @@ struct Outbox {
         let batch = syncs[index].batch
         syncs.removeSubrange(...index)
         if syncs.isEmpty {
-            operations = [:]
+            operations.removeAll(keepingCapacity: true)
         } else {
             operations = operations.filter { $0.value.batch > batch }
         }

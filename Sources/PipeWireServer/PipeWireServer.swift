@@ -195,10 +195,14 @@ public final class PipeWireServer: SoundServer {
         return false
     }
 
-    /// A stream that has not run soon after its birth will not do so by itself.
+    /// A stream takes a few cycles from its birth to its first sound, and until then it is not known from one that was
+    /// born corked. It has the benefit of the doubt for less than the attack of an observed claim, so that a voice
+    /// that is only prepared turns nothing down.
+    private static let infancy = Duration.milliseconds(80)
+
     private func watchBirth(of node: NodeObject) {
         guard let mirror, !mirror.isListing else { return }
-        loop.schedule(after: .milliseconds(500)) { [weak self, weak node] in
+        loop.schedule(after: Self.infancy) { [weak self, weak node] in
             guard let self, let node, node.proxy != nil else { return }
             node.grewUp()
             self.reportChanges()

@@ -11,6 +11,9 @@ final class RestoreStore {
     private var entries: [String: RestoreEntry] = [:]
     /// A read is to be sent, or has been and will show everything that has been reported until its reply.
     private var isReading = false
+    /// Keys that we have written since the last reading was sent: what it shows of them is reported whatever it is, since
+    /// an entry may have been healed and changed again between two readings.
+    private var written: Set<String> = []
 
     /// The store reports each stream before the server does. Its reading waits this long, so that the stream's own query,
     /// and what is decided on it, comes first; and one reading serves all that happens meanwhile.
@@ -27,6 +30,8 @@ final class RestoreStore {
 
     func read(done: @escaping () -> Void = {}) {
         isReading = true
+        let written = written
+        self.written = []
         var found: [String: RestoreEntry] = [:]
         context.restoreEntries(
             { info in
@@ -35,7 +40,7 @@ final class RestoreStore {
             },
             end: { [unowned self] failure in
                 isReading = false
-                if failure == nil { replace(with: found) }
+                if failure == nil { replace(with: found, written: written) }
                 done()
             })
     }
@@ -53,11 +58,12 @@ final class RestoreStore {
         read()
     }
 
-    private func replace(with found: [String: RestoreEntry]) {
+    private func replace(with found: [String: RestoreEntry], written: Set<String> = []) {
         var found = found
         found[CorkTrigger.restoreKey] = nil
-        let gone = entries.keys.filter { found[$0] == nil }.sorted()
-        let changed = found.values.filter { entries[$0.key] != $0 }.sorted { $0.key < $1.key }
+        let gone = written.union(entries.keys).filter { found[$0] == nil }.sorted()
+        let changed = found.values.filter { entries[$0.key] != $0 || written.contains($0.key) }
+            .sorted { $0.key < $1.key }
         entries = found
         if !gone.isEmpty || !changed.isEmpty {
             emit(gone.map { .restoreEntryRemoved($0) } + changed.map { .restoreEntry($0) })
@@ -72,6 +78,7 @@ final class RestoreStore {
             context.mainloop.loop.defer { body(ServerFailure(.other, "the entry's channels make no sense")) }
             return
         }
+        written.insert(entry.key)
         if volume.channels == 0 { map.channels = 0 }
         entry.key.withCString { key in
             withOptionalCString(entry.device) { device in
@@ -84,6 +91,7 @@ final class RestoreStore {
     }
 
     func delete(_ key: String, then body: @escaping (ServerFailure?) -> Void) {
+        written.insert(key)
         key.withCString { key in
             var keys = [key, nil]
             context.acknowledged({ pa_ext_stream_restore_delete($0, &keys, $1, $2) }, then: body)

@@ -119,6 +119,14 @@ public final class TestPlayer: Sendable {
         return Double(answer.split(separator: "\t")[2]) ?? .nan
     }
 
+    /// How many frames of a playback stream the server has asked for so far.
+    public func frames(_ name: String) async throws -> Int {
+        let start = lines.lines.count
+        try lines.send("frames\t\(name)")
+        let answer = try await lines.line(from: start) { $0.hasPrefix("frames\t\(name)\t") }
+        return Int(answer.split(separator: "\t")[2]) ?? -1
+    }
+
     /// How many times an event (`request-cork`, `request-uncork`, `moved`, `ended`) was told of a stream.
     public func count(_ event: String, _ name: String) -> Int {
         lines.lines.count { $0 == "\(event)\t\(name)" || $0.hasPrefix("\(event)\t\(name)\t") }

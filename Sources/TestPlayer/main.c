@@ -116,6 +116,9 @@ static void obey(struct stream *stream, const char *command, const char *value) 
         say("peak\t%s\t%.6f", stream->name, stream->peak);
         stream->peak = 0;
         return;
+    } else if (!strcmp(command, "frames")) {
+        say("frames\t%s\t%llu", stream->name, stream->frames);
+        return;
     } else at_once = 0;
     if (at_once) {
         say("done\t%s\t%s\t1", command, stream->name);

@@ -100,7 +100,10 @@ static pa_stream *new_stream(struct stream *stream, const pa_sample_spec *spec, 
         handle = pa_stream_new_extended(context, stream->name, &format, 1, list);
         pa_format_info_free(format);
     } else {
-        handle = pa_stream_new_with_proplist(context, stream->name, spec, NULL, list);
+        // The order of channels that PipeWire's null sinks and most files have.
+        pa_channel_map map;
+        pa_channel_map_init_extend(&map, spec->channels, PA_CHANNEL_MAP_WAVEEX);
+        handle = pa_stream_new_with_proplist(context, stream->name, spec, &map, list);
     }
     pa_proplist_free(list);
     return handle;

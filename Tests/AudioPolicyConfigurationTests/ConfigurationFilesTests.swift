@@ -31,7 +31,10 @@ import Testing
         _ = try write("own/sordino.conf.d/x.conf", "levels = { maximum = -50 }")
         let found = PolicyConfiguration.load(directories: ["share", "etc", "own", "none"].map(directory))
         #expect(found.problems == [])
-        #expect(found.files.map { URL(filePath: $0).lastPathComponent } == ["sordino.conf", "sordino.conf", "10-a.conf", "20-b.conf", "x.conf"])
+        #expect(
+            found.files.map { URL(filePath: $0).lastPathComponent } == [
+                "sordino.conf", "sordino.conf", "10-a.conf", "20-b.conf", "x.conf",
+            ])
         let levels = found.settings.effects.levels
         #expect(levels[.minimum] == Decibels(-1))
         #expect(levels[.medium] == Decibels(-4))
@@ -41,7 +44,8 @@ import Testing
     }
 
     @Test func `a rule's effect takes the level that a later file gives`() throws {
-        let rule = "rules = [ { matches = [ { application.name = x } ] actions = { effects = { call = medium } level = medium } } ]"
+        let rule =
+            "rules = [ { matches = [ { application.name = x } ] actions = { effects = { call = medium } level = medium } } ]"
         let files = [try write("a.conf", rule), try write("b.conf", "levels = { medium = -33 }")]
         let found = PolicyConfiguration.load(files: files)
         #expect(found.settings.rules.first?.actions.effects == [.call: .duck(Decibels(-33))])
@@ -52,8 +56,10 @@ import Testing
         let entry = "{ name = n matches = [ { application.name = x } ] actions = { kind = game } }"
         _ = try write("own/applications.conf", "applications = [ \(entry) ]")
         #expect(PolicyConfiguration.load(directories: [directory("own")]).settings.applications.map(\.name) == ["n"])
-        _ = try write("own/sordino.conf.d/more.conf", "applications = [ \(entry.replacingOccurrences(of: "= n", with: "= m")) ]")
-        #expect(PolicyConfiguration.load(directories: [directory("own")]).settings.applications.map(\.name) == ["m", "n"])
+        _ = try write(
+            "own/sordino.conf.d/more.conf", "applications = [ \(entry.replacingOccurrences(of: "= n", with: "= m")) ]")
+        #expect(
+            PolicyConfiguration.load(directories: [directory("own")]).settings.applications.map(\.name) == ["m", "n"])
     }
 
     @Test func `a file that cannot be read, or is not text, is an error that names it`() throws {
@@ -72,7 +78,10 @@ import Testing
         _ = try write("etc/sordino.conf", "levels = { minimum = -1 }")
         let bad = try write("etc/sordino.conf.d/bad.conf", "\n\nlevels = {\n minimun = -1 }")
         let found = PolicyConfiguration.load(directories: [directory("etc")])
-        #expect(found.problems.map(\.description) == ["\(bad):4: error: there is no key levels.minimun; did you mean levels.minimum?"])
+        #expect(
+            found.problems.map(\.description) == [
+                "\(bad):4: error: there is no key levels.minimun; did you mean levels.minimum?"
+            ])
         #expect(!found.isUsable)
     }
 }

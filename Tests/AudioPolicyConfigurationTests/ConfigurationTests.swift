@@ -67,7 +67,8 @@ import Testing
     }
 
     @Test func `effects are levels by name, decibels, pause, mute or none`() throws {
-        let text = "levels = { medium = -25 }\neffects = { call = { game = medium  mediaPlayback = -3  playback = mute } }"
+        let text =
+            "levels = { medium = -25 }\neffects = { call = { game = medium  mediaPlayback = -3  playback = mute } }"
         let table = try settings(text).effects
         #expect(table.effect(of: .call, on: .game) == .duck(Decibels(-25)))
         #expect(table.effect(of: .call, on: .mediaPlayback) == .duck(Decibels(-3)))
@@ -76,19 +77,30 @@ import Testing
         #expect(try settings("effects.call.playback = none").effects.effect(of: .call, on: .playback) == .none)
     }
 
-    @Test(arguments: [
-        ("session = {\n serber = auto }", 2, "session.server"), ("sesion = { server = auto }", 1, "session"),
-        ("timing = { attack = 1 }", 1, "timing.attack-ms"), ("timing.silence-s.voices = 3", 1, "timing.silence-s.voice"),
-        ("levels = { maximun = -3 }", 1, "levels.maximum"), ("effects = { cal = { game = none } }", 1, "call"),
-        ("effects = { call = {\n gmae = none } }", 2, "game"), ("rulez = [ ]", 1, "rules"),
-        ("observed = { recording = { efects = true } }", 1, "observed.recording.effects"),
-        ("rules = [ { matchs = [ { media.role = x } ] matches = [ { media.role = x } ] actions = { ignore = true } } ]", 1, "matches"),
-        ("rules = [ { matches = [ { media.rol = x } ] actions = { ignore = true } } ]", 1, "media.role"),
-        ("rules = [ { matches = [ { aplication.process.binary = x } ]\n actions = { ignore = true } } ]", 1, "application.process.binary"),
-        ("rules = [ { matches = [ { media.role = x } ]\n actions = { ignor = true ignore = true } } ]", 2, "ignore"),
-        ("rules = [ { matches = [ { media.role = x } ]\n actions = { kind = groupcall } } ]", 2, "groupCall"),
-        ("rules = [ { matches = [ { media.role = x } ]\n actions = { exempt-from = [ cal ] } } ]", 2, "call"),
-    ] as [(String, Int, String)])
+    @Test(
+        arguments: [
+            ("session = {\n serber = auto }", 2, "session.server"), ("sesion = { server = auto }", 1, "session"),
+            ("timing = { attack = 1 }", 1, "timing.attack-ms"),
+            ("timing.silence-s.voices = 3", 1, "timing.silence-s.voice"),
+            ("levels = { maximun = -3 }", 1, "levels.maximum"), ("effects = { cal = { game = none } }", 1, "call"),
+            ("effects = { call = {\n gmae = none } }", 2, "game"), ("rulez = [ ]", 1, "rules"),
+            ("observed = { recording = { efects = true } }", 1, "observed.recording.effects"),
+            (
+                "rules = [ { matchs = [ { media.role = x } ] matches = [ { media.role = x } ] actions = { ignore = true } } ]",
+                1, "matches"
+            ),
+            ("rules = [ { matches = [ { media.rol = x } ] actions = { ignore = true } } ]", 1, "media.role"),
+            (
+                "rules = [ { matches = [ { aplication.process.binary = x } ]\n actions = { ignore = true } } ]", 1,
+                "application.process.binary"
+            ),
+            (
+                "rules = [ { matches = [ { media.role = x } ]\n actions = { ignor = true ignore = true } } ]", 2,
+                "ignore"
+            ),
+            ("rules = [ { matches = [ { media.role = x } ]\n actions = { kind = groupcall } } ]", 2, "groupCall"),
+            ("rules = [ { matches = [ { media.role = x } ]\n actions = { exempt-from = [ cal ] } } ]", 2, "call"),
+        ] as [(String, Int, String)])
     func `a name that does not exist is named with its line and the nearest right one`(
         text: String, line: Int, nearest: String
     ) throws {
@@ -96,17 +108,24 @@ import Testing
         #expect(problem.line == line)
         #expect(problem.file == "test.conf")
         #expect(!problem.isWarning)
-        #expect(problem.message.hasSuffix("did you mean \(nearest)?") || problem.message.contains("mean \(nearest)?"), "\(problem)")
+        #expect(
+            problem.message.hasSuffix("did you mean \(nearest)?") || problem.message.contains("mean \(nearest)?"),
+            "\(problem)")
     }
 
     @Test(arguments: [
-        "session = { server = pulse }", "session = 3", "session = [ ]", "levels = { minimum = 1 }", "levels = { minimum = -101 }",
-        "levels = { minimum = loud }", "levels = { minimum = nan }", "timing = { attack-ms = -1 }", "timing = { attack-ms = 1e9 }",
+        "session = { server = pulse }", "session = 3", "session = [ ]", "levels = { minimum = 1 }",
+        "levels = { minimum = -101 }",
+        "levels = { minimum = loud }", "levels = { minimum = nan }", "timing = { attack-ms = -1 }",
+        "timing = { attack-ms = 1e9 }",
         "timing = { silence-s = 30 }", "timing = { silence-s = { voice = 0 } }", "effects = { call = pause }",
         "effects = { call = { game = quieter } }", "effects = { call = { game = { } } }", "effects = 3",
-        "observed = { enabled = yes }", "rules = { }", "rules = [ 3 ]", "rules = [ { matches = [ ] actions = { ignore = true } } ]",
-        "rules = [ { matches = [ { } ] actions = { ignore = true } } ]", "rules = [ { matches = [ { media.role = x } ] } ]",
-        "rules = [ { matches = 3 actions = { ignore = true } } ]", "rules = [ { matches = [ { media.role = x } ] actions = { } } ]",
+        "observed = { enabled = yes }", "rules = { }", "rules = [ 3 ]",
+        "rules = [ { matches = [ ] actions = { ignore = true } } ]",
+        "rules = [ { matches = [ { } ] actions = { ignore = true } } ]",
+        "rules = [ { matches = [ { media.role = x } ] } ]",
+        "rules = [ { matches = 3 actions = { ignore = true } } ]",
+        "rules = [ { matches = [ { media.role = x } ] actions = { } } ]",
         "rules = [ { matches = [ { media.role = x } ] actions = { ignore = maybe } } ]",
         "rules = [ { matches = [ { media.role = x } ] actions = { level = 3 } } ]",
         "rules = [ { matches = [ { media.role = x } ] actions = { claims = all } } ]",
@@ -121,12 +140,14 @@ import Testing
         #expect(problem.line == 1)
     }
 
-    @Test(arguments: [
-        ("session = {\n server = auto\n", 1), ("session = { server = auto ]\n", 1), ("a = \"unfinished\n", 1),
-        ("session = { server = auto } }", 1), ("rules = [\n\n { matches = [ ] }", 1), ("session", 1), ("[ 1 2 ]", 1),
-        ("session = { server = \"a\u{1}\" }", 1), ("{ } 3", 1),
-        ("levels = " + String(repeating: "[", count: 5000) + String(repeating: "]", count: 5000), 1),
-    ] as [(String, Int)])
+    @Test(
+        arguments: [
+            ("session = {\n server = auto\n", 1), ("session = { server = auto ]\n", 1), ("a = \"unfinished\n", 1),
+            ("session = { server = auto } }", 1), ("rules = [\n\n { matches = [ ] }", 1), ("session", 1),
+            ("[ 1 2 ]", 1),
+            ("session = { server = \"a\u{1}\" }", 1), ("{ } 3", 1),
+            ("levels = " + String(repeating: "[", count: 5000) + String(repeating: "]", count: 5000), 1),
+        ] as [(String, Int)])
     func `text that is no SPA-JSON is an error with a line, never a crash`(text: String, line: Int) {
         let problems = PolicyConfiguration.read(text, file: "test.conf").problems
         #expect(problems.contains { !$0.isWarning && $0.line == line }, "\(problems)")
@@ -148,8 +169,10 @@ import Testing
 
     @Test(arguments: [
         "{ application.name = a  application.name = b }", "{ application.name = a  application.name = \"!a\" }",
-        "{ application.name = abc  application.name = \"~^x\" }", "{ application.name = \"~^x\"  application.name = abc }",
-        "{ media.role = music  media.role = phone }", "{ event.id = null  event.id = a }", "{ event.id = null  event.id = \"~.\" }",
+        "{ application.name = abc  application.name = \"~^x\" }",
+        "{ application.name = \"~^x\"  application.name = abc }",
+        "{ media.role = music  media.role = phone }", "{ event.id = null  event.id = a }",
+        "{ event.id = null  event.id = \"~.\" }",
         "{ media.name = \"~x\" media.name = \"!~x\" }",
     ])
     func `conditions on one property that exclude each other are an error`(match: String) throws {
@@ -158,7 +181,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "{ application.name = \"~^a\"  application.name = \"~b$\" }", "{ application.name = abc  application.name = \"~^a\" }",
+        "{ application.name = \"~^a\"  application.name = \"~b$\" }",
+        "{ application.name = abc  application.name = \"~^a\" }",
         "{ media.role = music  media.role = Music }", "{ media.role = Notification media.role = event }",
         "{ application.name = \"!a\" application.name = \"!b\" }",
     ])
@@ -167,8 +191,10 @@ import Testing
     }
 
     @Test(arguments: [
-        "{ application.name = Chromium }", "{ application.process.binary = electron }", "{ application.name = \"~.*\" }",
-        "{ application.name = \"WEBRTC VoiceEngine\" }", "{ application.name = Chromium application.process.binary = electron }",
+        "{ application.name = Chromium }", "{ application.process.binary = electron }",
+        "{ application.name = \"~.*\" }",
+        "{ application.name = \"WEBRTC VoiceEngine\" }",
+        "{ application.name = Chromium application.process.binary = electron }",
         "{ application.name = \"SDL Application\" }",
     ])
     func `CLS-02: a rule that fits every program of a toolkit is a warning`(match: String) throws {
@@ -178,8 +204,10 @@ import Testing
     }
 
     @Test(arguments: [
-        "{ application.name = Chromium  media.role = music }", "{ application.name = Chromium  media.name = \"~Song\" }",
-        "{ application.name = Chromium  application.process.binary = slack }", "{ application.process.binary = mumble }",
+        "{ application.name = Chromium  media.role = music }",
+        "{ application.name = Chromium  media.name = \"~Song\" }",
+        "{ application.name = Chromium  application.process.binary = slack }",
+        "{ application.process.binary = mumble }",
         "{ application.name = Chromium  pipewire.access.portal.app_id = com.slack.Slack }",
     ])
     func `CLS-02: a rule that tells one program apart is none`(match: String) throws {
@@ -187,11 +215,15 @@ import Testing
     }
 
     @Test(arguments: [
-        ("phone", "Communication", true), ("Communication", "phone", true), ("~^Movie$", "video", true), ("~^video$", "Movie", true),
-        ("!phone", "Communication", false), ("!~^phone$", "COMMUNICATION", false), ("music", "phone", false), ("alarm", "Alarm", true),
+        ("phone", "Communication", true), ("Communication", "phone", true), ("~^Movie$", "video", true),
+        ("~^video$", "Movie", true),
+        ("!phone", "Communication", false), ("!~^phone$", "COMMUNICATION", false), ("music", "phone", false),
+        ("alarm", "Alarm", true),
     ])
     func `CLS-08: a rule on a role fits both spellings`(pattern: String, role: String, fits: Bool) throws {
-        let rules = try settings("rules = [ { matches = [ { media.role = \"\(pattern)\" } ] actions = { kind = game } } ]").rules
+        let rules = try settings(
+            "rules = [ { matches = [ { media.role = \"\(pattern)\" } ] actions = { kind = game } } ]"
+        ).rules
         #expect(rules.first?.matches.first?.first?.fits(role) == fits)
     }
 
@@ -211,15 +243,26 @@ import Testing
         #expect(try condition("\"!~^a\"").fits("b"))
     }
 
-    @Test(arguments: ["mpv", "~weird", "!weird", "a\"b\\c", "with blank/and slash", "x\u{1b}[31m", "名前", "..", "~a.b*(c)|^$[d]{2}"])
+    @Test(arguments: [
+        "mpv", "~weird", "!weird", "a\"b\\c", "with blank/and slash", "x\u{1b}[31m", "名前", "..", "~a.b*(c)|^$[d]{2}",
+    ])
     func `ignoring a program writes a rule for exactly that program`(name: String) throws {
         let rule = IgnoreRule(for: name)
         #expect(!rule.fileName.contains("/") && rule.fileName.hasPrefix("ignore-") && rule.fileName.hasSuffix(".conf"))
         let result = PolicyConfiguration.read(rule.content, file: rule.fileName)
         #expect(!result.problems.contains { !$0.isWarning }, "\(result.problems)")
         let conditions = try #require(result.settings.rules.first).matches.flatMap { $0 }
-        #expect(conditions.allSatisfy { $0.fits(name) && !$0.fits(name + "x") && !$0.fits("x" + name) && !$0.fits(nil) })
+        #expect(
+            conditions.allSatisfy { $0.fits(name) && !$0.fits(name + "x") && !$0.fits("x" + name) && !$0.fits(nil) })
         #expect(result.settings.rules.first?.actions.ignore == true)
+    }
+
+    @Test func `A11-03: nobody turns speech down unless it is named`() throws {
+        for holder in AudioSessionClientKind.allCases {
+            #expect(PolicyConfiguration.load(directories: []).settings.effects.effect(of: holder, on: .speech) == .none)
+        }
+        #expect(
+            try settings("effects.call.speech = minimum").effects.effect(of: .call, on: .speech) == .duck(Decibels(-6)))
     }
 
     @Test func `distances count exchanges of neighbours as one`() {
@@ -231,7 +274,10 @@ import Testing
 
     @Test func `random text never crashes the reader`() {
         var generator = SystemRandomNumberGenerator()
-        let pieces = ["{", "}", "[", "]", "=", ":", ",", "\"", "\\", "\\u", "d83d", "#", "\n", " ", "rules", "matches", "actions", "effects", "call", "~(", "null", "-6", "é", "\u{0}", "\u{1}"]
+        let pieces = [
+            "{", "}", "[", "]", "=", ":", ",", "\"", "\\", "\\u", "d83d", "#", "\n", " ", "rules", "matches", "actions",
+            "effects", "call", "~(", "null", "-6", "é", "\u{0}", "\u{1}",
+        ]
         for _ in 0..<3000 {
             let count = Int.random(in: 0...40, using: &generator)
             let text = (0..<count).map { _ in pieces.randomElement(using: &generator) ?? "" }.joined()

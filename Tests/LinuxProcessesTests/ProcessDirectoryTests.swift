@@ -22,7 +22,7 @@ import Testing
         let directory = ProcessDirectory()
         var pid: pid_t = 0
         var arguments = [strdup("sleep"), strdup("60"), nil]
-        defer { arguments.forEach { free($0) } }
+        defer { for argument in arguments { free(argument) } }
         try #require(posix_spawn(&pid, "/bin/sleep", nil, nil, &arguments, environ) == 0)
         let facts = try #require(directory.facts(of: pid))
         #expect(facts.parent == getpid())
@@ -34,25 +34,31 @@ import Testing
         #expect(directory.facts(of: -1) == nil)
     }
 
+    private func stat(_ text: String) -> ProcessStat? { Array(text.utf8).withUnsafeBytes { ProcessStat($0) } }
+
     @Test func `a name with blanks and parentheses does not confuse the fields`() {
-        let stat = ProcessStat("77 (a) b) (c d) S 12 77 55 0 -1 4 0 0 0 0 1 1 0 0 20 0 1 0 4711 0 0")
+        let stat = stat("77 (a) b) (c d) S 12 77 55 0 -1 4 0 0 0 0 1 1 0 0 20 0 1 0 4711 0 0")
         #expect(stat?.name == "a) b) (c d")
         #expect(stat?.parent == 12)
         #expect(stat?.session == 55)
         #expect(stat?.startTicks == 4711)
-        #expect(ProcessStat("77 (x") == nil)
-        #expect(ProcessStat("") == nil)
-        #expect(ProcessStat("77 (dead) Z 12 77 55 0 -1 4 0 0 0 0 1 1 0 0 20 0 1 0 4711 0 0") == nil)
+        #expect(self.stat("77 (x") == nil)
+        #expect(self.stat("") == nil)
+        #expect(self.stat("77 (dead) Z 12 77 55 0 -1 4 0 0 0 0 1 1 0 0 20 0 1 0 4711 0 0") == nil)
     }
 
-    @Test(arguments: [
-        ("0::/user.slice/user-1000.slice/user@1000.service/app.slice/app-gnome-firefox-4242.scope\n", "app-gnome-firefox-4242.scope"),
-        ("12:cpu:/\n1:name=systemd:/user.slice/app-org.kde.konsole-12.scope\n", "app-org.kde.konsole-12.scope"),
-        ("0::/user.slice/user@1000.service/app.slice/app-org.kde.konsole-12.scope/tab(13).scope\n", nil),
-        ("0::/user.slice/user-1000.slice/session-2.scope\n", nil),
-        ("0::/\n", nil),
-        ("", nil),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            (
+                "0::/user.slice/user-1000.slice/user@1000.service/app.slice/app-gnome-firefox-4242.scope\n",
+                "app-gnome-firefox-4242.scope"
+            ),
+            ("12:cpu:/\n1:name=systemd:/user.slice/app-org.kde.konsole-12.scope\n", "app-org.kde.konsole-12.scope"),
+            ("0::/user.slice/user@1000.service/app.slice/app-org.kde.konsole-12.scope/tab(13).scope\n", nil),
+            ("0::/user.slice/user-1000.slice/session-2.scope\n", nil),
+            ("0::/\n", nil),
+            ("", nil),
+        ] as [(String, String?)])
     func `only an application's own leaf cgroup is a unit`(text: String, unit: String?) {
         #expect(ControlGroup.applicationUnit(text) == unit)
     }

@@ -2,6 +2,7 @@ import AudioPolicy
 import Foundation
 import HeadlessAudio
 import SoundRig
+import Synchronization
 import Testing
 
 /// A desktop of its own for one test: a private sound server, the daemon on it, programs that play, and an ear on each
@@ -9,6 +10,8 @@ import Testing
 final class Desktop: Sendable {
     let server: HeadlessServer
     let daemon: Daemon?
+    /// Players play until the test is over, also those that nobody asks again.
+    private let players = Mutex<[TestPlayer]>([])
 
     /// Music and voices of the tests, in Hz.
     enum Tone {
@@ -48,14 +51,23 @@ final class Desktop: Sendable {
         guard await eventually(within: deadline, { process.hasEnded }) else {
             throw SoundRigError("\(command.joined(separator: " ")) does not end")
         }
-        return (try await onThread { process.process.wait(timeout: .seconds(5))?.code ?? -1 }, process.lines)
+        let status = try await onThread { process.process.wait(timeout: .seconds(5)) }
+        return (status?.code ?? -1, process.lines)
     }
 
+    /// `sordino` with its standard output alone.
     func sordino(_ arguments: String...) async throws -> (status: Int32, lines: [String]) {
         try await run([product("sordino")] + arguments)
     }
 
-    func pactl(_ arguments: String...) async throws -> [String] {
+    /// `sordino` with everything it says.
+    func sordinoSays(_ arguments: String...) async throws -> (status: Int32, lines: [String]) {
+        try await run(["sh", "-c", "exec \"$0\" \"$@\" 2>&1", product("sordino")] + arguments)
+    }
+
+    func pactl(_ arguments: String...) async throws -> [String] { try await pactl(arguments) }
+
+    func pactl(_ arguments: [String]) async throws -> [String] {
         let result = try await run(["pactl"] + arguments)
         guard result.status == 0 else { throw SoundRigError("pactl \(arguments): \(result.lines)") }
         return result.lines
@@ -89,22 +101,26 @@ final class Desktop: Sendable {
         }
     }
 
-    /// The stream's volume as mixers show it, in PulseAudio's units, by channel.
+    /// The stream's volume as mixers show it, in PulseAudio's units (65536 is 100 %), in the order of the channels' names.
     func volume(of stream: TestPlayer.Stream) async throws -> [Int] {
-        try await sinkInput(stream).volume.values.map(\.value)
+        try await sinkInput(stream).volume.sorted { $0.key < $1.key }.map(\.value.value)
     }
 
     func isMuted(_ stream: TestPlayer.Stream) async throws -> Bool { try await sinkInput(stream).mute }
 
-    private struct SinkInput: Decodable {
+    func isCorked(_ stream: TestPlayer.Stream) async throws -> Bool { try await sinkInput(stream).corked }
+
+    /// What `pactl` knows of a stream. Its channels come in no order that can be relied on.
+    struct SinkInput: Decodable {
         struct Volume: Decodable { var value: Int }
         var index: UInt32
         var mute: Bool
         var corked: Bool
+        var sink: UInt32
         var volume: [String: Volume]
     }
 
-    private func sinkInput(_ stream: TestPlayer.Stream) async throws -> SinkInput {
+    func sinkInput(_ stream: TestPlayer.Stream) async throws -> SinkInput {
         let lines = try await pactl("-f", "json", "list", "sink-inputs")
         let all = try JSONDecoder().decode([SinkInput].self, from: Data(lines.joined(separator: "\n").utf8))
         guard let found = all.first(where: { $0.index == stream.index }) else {
@@ -120,12 +136,19 @@ final class Desktop: Sendable {
         try await ToneMeter(sink: sink, in: server, channels: channels)
     }
 
+    /// A program that is told what to play and record.
+    func program(_ name: String) async throws -> TestPlayer {
+        let player = try await TestPlayer(in: server, name: name)
+        players.withLock { $0.append(player) }
+        return player
+    }
+
     /// A program with one tone of the given role.
     func play(
         _ role: String?, _ frequency: Double = Tone.music, name: String? = nil, sink: String? = nil,
         properties: [String: String] = [:], _ change: (inout TestPlayer.Options) -> Void = { _ in }
     ) async throws -> Playing {
-        let player = try await TestPlayer(in: server, name: name ?? "\(role ?? "plain")-\(Int(frequency))")
+        let player = try await program(name ?? "\(role ?? "plain")-\(Int(frequency))")
         var options = TestPlayer.Options(frequency: frequency, role: role, device: sink, properties: properties)
         change(&options)
         let stream = try await player.play("tone", options)
@@ -162,7 +185,9 @@ final class Daemon: Sendable {
     let process: LineProcess
 
     init(in server: HeadlessServer, arguments: [String] = []) async throws {
-        process = try LineProcess([product("sordino"), "run"] + arguments, in: server)
+        // What it says on the standard error are its lines too.
+        process = try LineProcess(
+            ["sh", "-c", "exec \"$0\" \"$@\" 2>&1", product("sordino"), "run"] + arguments, in: server)
         let sordino = try product("sordino")
         let isReady = try await eventually(within: .seconds(20), every: .milliseconds(20)) {
             guard !process.hasEnded else { throw SoundRigError("the daemon has ended: \(process.lines)") }
@@ -175,6 +200,25 @@ final class Daemon: Sendable {
 
     func kill() { process.process.kill() }
     func terminate() { process.process.end() }
+
+    /// SIGTERM; returns its exit code once it has ended by itself.
+    func end() async throws -> Int32 {
+        process.process.signal(SIGTERM)
+        guard let status = try await onThread({ [process] in process.process.wait(timeout: .seconds(10)) }) else {
+            throw SoundRigError("the daemon does not end: \(process.lines)")
+        }
+        return status.code
+    }
+
+    /// Waits until it has said so, as many times.
+    func says(_ text: String, times: Int = 1, within deadline: Duration = .seconds(10)) async throws {
+        guard await eventually(within: deadline, { count(text) >= times }) else {
+            throw SoundRigError("the daemon has not said “\(text)”; it said \(process.lines)")
+        }
+    }
+
+    /// How many of its lines have this in them.
+    func count(_ text: String) -> Int { process.lines.count { $0.contains(text) } }
 }
 
 /// Runs a body on as many private servers as there are kinds, one after the other test by test; at most four at a time

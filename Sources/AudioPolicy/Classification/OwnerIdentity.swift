@@ -33,7 +33,9 @@ struct OwnerIdentity: Equatable {
     /// tree.
     func isSameOwner(as other: OwnerIdentity) -> Bool {
         if sandbox != nil, other.sandbox != nil { return certainKey == other.certainKey }
-        if sandbox == nil, other.sandbox == nil, let a = applicationUnit, let b = other.applicationUnit { return a == b }
+        if sandbox == nil, other.sandbox == nil, let a = applicationUnit, let b = other.applicationUnit {
+            return a == b
+        }
         guard let root, let process, let otherRoot = other.root, let otherProcess = other.process else { return false }
         if process.pid == otherProcess.pid || root == otherRoot { return true }
         return other.family.contains(root) || family.contains(otherRoot)
@@ -47,9 +49,11 @@ struct OwnerIdentity: Equatable {
     }
 }
 
-/// Climbs process trees.
-struct OwnerResolver {
+/// Climbs process trees, and remembers what it found for as long as the process at the bottom stays the same.
+final class OwnerResolver {
     private let processes: any ProcessInspector
+    private var known: [Int32: OwnerIdentity] = [:]
+    private static let mostKnown = 512
     private static let greatestDepth = 64
     /// Clocks of processes are counted in ticks; a process that starts and connects at once is not taken for younger.
     private static let tickTolerance = 0.1
@@ -79,7 +83,20 @@ struct OwnerResolver {
 
     /// The identity of a process that is believed.
     func identity(of process: ProcessFacts, sandbox: ProcessFacts.Sandbox? = nil) -> OwnerIdentity {
-        var identity = OwnerIdentity(sandbox: sandbox ?? process.sandbox, process: process, root: process.pid)
+        var identity: OwnerIdentity
+        if let earlier = known[process.pid], earlier.process == process {
+            identity = earlier
+        } else {
+            identity = climb(from: process)
+            if known.count >= Self.mostKnown { known.removeAll() }
+            known[process.pid] = identity
+        }
+        identity.sandbox = sandbox ?? process.sandbox
+        return identity
+    }
+
+    private func climb(from process: ProcessFacts) -> OwnerIdentity {
+        var identity = OwnerIdentity(process: process, root: process.pid)
         identity.applicationUnit = process.applicationUnit
         let climbs = !ProcessFamily.isInterpreter(process) && !process.executable.isEmpty
         var isFamily = true
@@ -131,6 +148,11 @@ struct OwnerResolver {
         return identity(of: facts, sandbox: sandbox)
     }
 
+    /// Finds out about a client before it has a stream, so that its first stream waits for less.
+    func prepare(for client: [String: String], kind: ServerKind) {
+        _ = identity(of: StreamProperties(stream: [:], client: client), kind: kind, firstSeen: now)
+    }
+
     /// What a stream and its client say of their process, as far as it may be believed on this kind of server.
     func identity(of properties: StreamProperties, kind: ServerKind, firstSeen: Double) -> OwnerIdentity {
         let sandbox = Self.sandbox(properties, kind)
@@ -158,7 +180,8 @@ struct OwnerResolver {
         }
         // The server's own pid of a Pulse client on PipeWire is pipewire-pulse's, and a pid from another machine is none.
         if let peer = properties["native-protocol.peer"], !peer.hasPrefix("UNIX") { return nil }
-        guard let pid = properties.processID("application.process.id"), let binary = properties["application.process.binary"]
+        guard let pid = properties.processID("application.process.id"),
+            let binary = properties["application.process.binary"]
         else { return nil }
         return process(pid, binary: binary, before: firstSeen)
     }

@@ -41,7 +41,9 @@ struct OwnerStreams {
         if nature.isMicrophone { microphones.insert(id) } else { microphones.remove(id) }
     }
 
-    mutating func note(_ id: StreamID, _ nature: StreamNature, kind: AudioSessionClientKind?, isPlumbing: Bool, name: String) {
+    mutating func note(
+        _ id: StreamID, _ nature: StreamNature, kind: AudioSessionClientKind?, isPlumbing: Bool, name: String
+    ) {
         let isOpen = kind == nil && !isPlumbing
         let isCall = kind?.isCall == true
         voices[id] = nature.isMicrophone && (isOpen || isCall) ? name : nil

@@ -43,31 +43,40 @@ enum ProcessFamily {
     static let soundTools: Set<String> = ["pacat", "paplay", "parec", "pw-cat", "pw-play", "pw-record"]
 
     private static let wrappers: Set<String> = [
-        "bwrap", "env", "nice", "nohup", "setsid", "stdbuf", "systemd-inhibit", "systemd-run", "time", "timeout", "xvfb-run",
+        "bwrap", "env", "nice", "nohup", "setsid", "stdbuf", "systemd-inhibit", "systemd-run", "time", "timeout",
+        "xvfb-run",
     ]
 
     private static let starters: Set<String> = [
         // service managers and whoever opens a session
-        "systemd", "init", "runit", "runsvdir", "runsv", "s6-svscan", "dinit", "openrc-init", "launchd", "login", "agetty",
+        "systemd", "init", "runit", "runsvdir", "runsv", "s6-svscan", "dinit", "openrc-init", "launchd", "login",
+        "agetty",
         "sshd", "sshd-session", "su", "sudo", "doas", "dbus-daemon", "dbus-broker", "dbus-run-session", "cron", "atd",
         "gdm", "sddm", "lightdm", "ly", "greetd", "xinit", "containerd-shim", "conmon", "docker-init", "tini",
         "xdg-dbus-proxy", "xdg-desktop-portal", "gnome-keyring-daemon", "ssh-agent", "supervisord",
         // desktops
         "gnome-shell", "gnome-session-binary", "plasmashell", "kwin_x11", "kwin_wayland", "kdeinit5", "klauncher",
-        "krunner", "kded5", "kded6", "xfce4-panel", "xfdesktop", "xfwm4", "cinnamon", "mate-panel", "lxpanel", "lxqt-panel",
+        "krunner", "kded5", "kded6", "xfce4-panel", "xfdesktop", "xfwm4", "cinnamon", "mate-panel", "lxpanel",
+        "lxqt-panel",
         "budgie-panel", "cosmic-comp", "cosmic-panel", "sway", "i3", "Hyprland", "river", "niri", "wayfire", "labwc",
-        "weston", "openbox", "fluxbox", "awesome", "bspwm", "sxhkd", "dwm", "qtile", "rofi", "wofi", "fuzzel", "dmenu_run",
+        "weston", "openbox", "fluxbox", "awesome", "bspwm", "sxhkd", "dwm", "qtile", "rofi", "wofi", "fuzzel",
+        "dmenu_run",
         "Xorg", "Xwayland", "nautilus", "dolphin", "thunar", "nemo", "caja", "pcmanfm", "phosh", "gala", "wingpanel",
         // terminals
-        "konsole", "yakuake", "kgx", "xterm", "uxterm", "urxvt", "rxvt", "st", "foot", "footclient", "alacritty", "kitty",
-        "wezterm-gui", "wezterm", "ghostty", "tilix", "terminator", "guake", "tilda", "ptyxis", "ptyxis-agent", "lxterminal",
-        "qterminal", "sakura", "terminology", "cool-retro-term", "tmux", "screen", "zellij", "script", "expect", "mosh-server",
+        "konsole", "yakuake", "kgx", "xterm", "uxterm", "urxvt", "rxvt", "st", "foot", "footclient", "alacritty",
+        "kitty",
+        "wezterm-gui", "wezterm", "ghostty", "tilix", "terminator", "guake", "tilda", "ptyxis", "ptyxis-agent",
+        "lxterminal",
+        "qterminal", "sakura", "terminology", "cool-retro-term", "tmux", "screen", "zellij", "script", "expect",
+        "mosh-server",
         "gnome-terminal-", "gnome-terminal-server", "blackbox",
     ]
 
     private static let interpreters: [String] = [
-        "python", "pypy", "perl", "ruby", "node", "nodejs", "bun", "deno", "java", "php", "lua", "luajit", "gjs", "gjs-console",
-        "mono", "dotnet", "guile", "tclsh", "wish", "ld-linux-x86-64.so.", "wine-preloader", "wine64-preloader", "qemu-x86_64",
+        "python", "pypy", "perl", "ruby", "node", "nodejs", "bun", "deno", "java", "php", "lua", "luajit", "gjs",
+        "gjs-console",
+        "mono", "dotnet", "guile", "tclsh", "wish", "ld-linux-x86-64.so.", "wine-preloader", "wine64-preloader",
+        "qemu-x86_64",
     ]
 }
 

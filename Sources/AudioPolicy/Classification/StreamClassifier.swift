@@ -180,7 +180,10 @@ public struct StreamClassifier {
     private mutating func take(_ client: ServerClient, _ work: inout Work) {
         guard clients[client.id] != client.properties else { return }
         clients[client.id] = client.properties
-        for id in streamsOfClient[client.id] ?? [] { examine(id, &work) }
+        guard let streams = streamsOfClient[client.id] else {
+            return resolver.prepare(for: client.properties, kind: serverKind)
+        }
+        for id in streams { examine(id, &work) }
     }
 
     private mutating func take(_ device: ServerDevice, _ work: inout Work) {
@@ -199,7 +202,9 @@ public struct StreamClassifier {
 
     private mutating func unlink(_ stream: ServerStream) {
         if let client = stream.client { streamsOfClient.remove(stream.id, from: client) }
-        if stream.id.direction == .input, let device = stream.device { recordersOfDevice.remove(stream.id, from: device) }
+        if stream.id.direction == .input, let device = stream.device {
+            recordersOfDevice.remove(stream.id, from: device)
+        }
     }
 
     /// Looks at the server's facts and the stream's properties anew.

@@ -93,7 +93,8 @@ public enum ServerOperation: Hashable, Sendable {
     case setCorkedRoles(Set<String>)
     /// Connects the stream to a device; `nil`: to the default one, clearing what the server stored.
     case move(StreamID, DeviceID?)
-    /// PulseAudio: replaces one entry of the volume store and touches no stream.
+    /// PulseAudio: replaces one entry of the volume store and touches no stream. What the store has then is reported
+    /// as a change in any case.
     case writeRestoreEntry(RestoreEntry)
     case deleteRestoreEntry(key: String)
     /// PipeWire: the scalar `volume`, only for `sordino restore --hidden-gain`.

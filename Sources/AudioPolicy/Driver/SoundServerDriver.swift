@@ -126,7 +126,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         loudspeakers.removeAll()
         takenOver.removeAll()
         // The keys first: a stream that has begun since may have begun at a level of ours.
-        reconciler?.adoptKeys(left.stored, now: loop.now)
+        reconciler?.adoptKeys(left.stored, entries: graph.restoreEntries, now: loop.now)
         changed(Self.changes(of: graph))
         for key in left.stored.keys { reconciler?.observeStored(key, graph.restoreEntries[key], now: loop.now) }
         adopt(left.streams)
@@ -252,7 +252,7 @@ public final class SoundServerDriver: AudioSessionDriver {
     }
 
     private func forget(_ id: StreamID) {
-        reconciler?.removed(id, restoreKey: graph.streams[id]?.restoreKey)
+        reconciler?.removed(id, restoreKey: graph.streams[id]?.restoreKey, now: loop.now)
         records[id] = nil
         movedStreams.remove(id)
         if topology.removeStream(id) { everythingIsDirty = true }
@@ -399,6 +399,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         let baseline = reconciler?.baseline(of: stream)
         let isPlaying = !stream.isCorked || reconciler?.isCorkedByUs(id) == true
         var record = records[id] ?? StreamRecord()
+        if reconciler?.startedAgain.remove(id) != nil { record.playingSince = nil }
         if !isPlaying { record.playingSince = nil } else if record.playingSince == nil { record.playingSince = moment }
         records[id] = record
         let isActive = !stream.isCorked && !(baseline?.isMuted ?? stream.isMuted)

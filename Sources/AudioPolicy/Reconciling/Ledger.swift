@@ -16,9 +16,11 @@ struct Ledger {
     /// A stored value that our writes make the server overwrite.
     struct StoredEntry: Equatable {
         var entry: RestoreEntry?
-        /// What we have made streams of the key have.
+        /// What we have made streams of the key have, but for their own volumes.
         var written: [[Double]] = []
         var mutes: Set<Bool> = []
+        /// What streams of the key have of their own: the server stores that too, once we have written to them.
+        var baselines: [[Double]] = []
     }
 
     /// So many written values are told apart from a user's; a stream is given its target often, and its steps seldom.
@@ -30,6 +32,8 @@ struct Ledger {
     private var streamsOfKey: [String: Int] = [:]
     private(set) var stored: [String: StoredEntry] = [:]
     private(set) var unloaded: [ForeignPolicy] = []
+    /// The newest stream of each direction that was there while something was to be undone.
+    private(set) var seen: [AudioDirection: UInt64] = [:]
     private var pending = ""
     private var lines = 0
     private var mustRewrite = false
@@ -84,6 +88,7 @@ struct Ledger {
         if isEmpty || mustRewrite || lines > 10_000 {
             store.replace(with: isEmpty ? "" : snapshot())
             lines = isEmpty ? 0 : 1
+            if isEmpty { seen = [:] }
             mustRewrite = false
         } else {
             store.append(pending)
@@ -95,6 +100,7 @@ struct Ledger {
     mutating func begin(_ kind: ServerKind, instance: String, keepingStreams: Bool) {
         if !keepingStreams {
             removeStreams()
+            seen.removeAll()
             // Another run has loaded what its own configuration says.
             unloaded.removeAll()
         }
@@ -107,23 +113,28 @@ struct Ledger {
         case .server(let kind, let instance):
             if server?.instance != instance {
                 removeStreams()
+                seen.removeAll()
                 unloaded.removeAll()
             }
             server = (kind, instance)
         case .baseline(let id, let volume, let isMuted, let key):
             setStream(id, StreamEntry(volume: volume, isMuted: isMuted, restoreKey: key))
+            if let key { keepBaseline(key, volume) }
         case .volume(let id, let volume):
             guard let index = streams.index(forKey: id) else { break }
             Self.note(volume, in: &streams.values[index].written)
-            if let key = streams.values[index].restoreKey { keepWritten(key, volume) }
+            let entry = streams.values[index]
+            if let key = entry.restoreKey, entry.volume != volume { keepWritten(key, volume) }
         case .mute(let id, let isMuted):
             streams[id]?.mutedByUs = isMuted
             if let key = streams[id]?.restoreKey { stored[key]?.mutes.insert(isMuted) }
         case .soft(let id): streams[id]?.hasSoftGain = true
         case .pause(let id): streams[id]?.isPaused = true
         case .done(let id): setStream(id, nil)
+        case .seen(let id): seen[id.direction] = max(seen[id.direction] ?? 0, id.serial)
         case .stored(let key, let entry): stored[key, default: StoredEntry()].entry = entry
         case .storedVolume(let key, let volume): keepWritten(key, volume)
+        case .storedBaseline(let key, let volume): keepBaseline(key, volume)
         case .storedMute(let key, let isMuted): stored[key]?.mutes.insert(isMuted)
         case .storedDone(let key): stored[key] = nil
         case .unloaded(let policy): unloaded.append(policy)
@@ -134,6 +145,12 @@ struct Ledger {
     private mutating func keepWritten(_ key: String, _ volume: [Double]) {
         guard let index = stored.index(forKey: key) else { return }
         Self.note(volume, in: &stored.values[index].written)
+    }
+
+    private mutating func keepBaseline(_ key: String, _ volume: [Double]) {
+        guard var entry = stored[key] else { return }
+        Self.note(volume, in: &entry.baselines)
+        stored[key] = entry
     }
 
     private static func note(_ volume: [Double], in written: inout [[Double]]) {
@@ -148,6 +165,7 @@ struct Ledger {
         for (key, value) in stored {
             text += LedgerRecord.stored(key: key, entry: value.entry).line
             for volume in value.written { text += LedgerRecord.storedVolume(key: key, volume).line }
+            for volume in value.baselines { text += LedgerRecord.storedBaseline(key: key, volume).line }
             for isMuted in value.mutes { text += LedgerRecord.storedMute(key: key, isMuted).line }
         }
         for (id, entry) in streams {
@@ -159,6 +177,7 @@ struct Ledger {
             if entry.hasSoftGain { text += LedgerRecord.soft(id).line }
             if entry.isPaused { text += LedgerRecord.pause(id).line }
         }
+        for (direction, serial) in seen { text += LedgerRecord.seen(StreamID(direction, serial)).line }
         for policy in unloaded { text += LedgerRecord.unloaded(policy).line }
         return text
     }

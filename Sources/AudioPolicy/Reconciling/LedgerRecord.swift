@@ -17,9 +17,13 @@ enum LedgerRecord: Equatable, Sendable {
     case stored(key: String, entry: RestoreEntry?)
     /// What we have made a stream of the key have, whose own lines are gone.
     case storedVolume(key: String, [Double])
+    /// What a stream of the key had of its own.
+    case storedBaseline(key: String, [Double])
     case storedMute(key: String, Bool)
     /// The store is as it should be.
     case storedDone(key: String)
+    /// The newest stream so far: later ones may have begun at a level of ours that was in the store.
+    case seen(StreamID)
     case unloaded(ForeignPolicy)
     case loaded(name: String)
 
@@ -48,6 +52,7 @@ enum LedgerRecord: Equatable, Sendable {
             text += isMuted ? " 1" : " 0"
         case .soft(let id): begin("G ", id, &text)
         case .pause(let id): begin("P ", id, &text)
+        case .seen(let id): begin("X ", id, &text)
         case .done(let id): begin("D ", id, &text)
         default: writeStored(to: &text)
         }
@@ -63,6 +68,9 @@ enum LedgerRecord: Equatable, Sendable {
             text += " \(encoded(entry.channelMap)) \(entry.device.map(encoded) ?? "-")"
         case .storedVolume(let key, let volume):
             text += "V \(encoded(key)) "
+            add(volume, to: &text)
+        case .storedBaseline(let key, let volume):
+            text += "R \(encoded(key)) "
             add(volume, to: &text)
         case .storedMute(let key, let isMuted): text += "N \(encoded(key)) \(isMuted ? 1 : 0)"
         case .storedDone(let key): text += "F \(encoded(key))"
@@ -90,6 +98,7 @@ enum LedgerRecord: Equatable, Sendable {
                 device: words[5] == "-" ? nil : decode(words[5]))
             return .stored(key: entry.key, entry: entry)
         case ("V", 3): return volumes(words[2]).map { .storedVolume(key: decode(words[1]), $0) }
+        case ("R", 3): return volumes(words[2]).map { .storedBaseline(key: decode(words[1]), $0) }
         case ("N", 3): return flag(words[2]).map { .storedMute(key: decode(words[1]), $0) }
         case ("F", 2): return .storedDone(key: decode(words[1]))
         case ("U", 3): return .unloaded(ForeignPolicy(name: decode(words[1]), arguments: decode(words[2])))
@@ -113,6 +122,7 @@ enum LedgerRecord: Equatable, Sendable {
         case ("G", 3): return .soft(id)
         case ("P", 3): return .pause(id)
         case ("D", 3): return .done(id)
+        case ("X", 3): return .seen(id)
         default: return nil
         }
     }

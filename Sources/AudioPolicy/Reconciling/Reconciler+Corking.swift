@@ -42,6 +42,17 @@ extension Reconciler {
         stored.wrote(key, id, mute: true, own: treatment.baselineMuted, now: now)
     }
 
+    /// The server's module forgets a stream that moves: it will neither unmute it nor ask it to go on. Its mute is ours
+    /// from then on, to be taken back by us; a program that has stopped for the request stays stopped, as a stream of
+    /// somebody else's cannot be uncorked from outside.
+    mutating func takeOverFromModule(_ treatment: inout Treatment, _ stream: ServerStream) {
+        guard treatment.silencing == .corkRequest, treatment.cork.hasMuted else { return }
+        treatment.silencing = .mute
+        treatment.cork = .init()
+        treatment.mutes.read(stream.isMuted, including: stream.includesBatch)
+        ledger.append(.mute(stream.id, true))
+    }
+
     mutating func releaseCork(_ treatment: inout Treatment) {
         treatment.cork.released = nextBatch
         treatment.cork.awaitsUncork = treatment.cork.hasCorked
@@ -50,12 +61,13 @@ extension Reconciler {
     /// Returns whether the stream's mute is the module's affair as of this read.
     mutating func observeCork(_ stream: ServerStream, _ treatment: inout Treatment) -> Bool {
         if treatment.silencing == .corkRequest {
-            let isUndone =
-                treatment.cork.hasMuted && !stream.isMuted || treatment.cork.hasCorked && !stream.isCorked
+            let isUnmuted = treatment.cork.hasMuted && !stream.isMuted
+            let isStarted = treatment.cork.hasCorked && !stream.isCorked
             treatment.cork.hasMuted = treatment.cork.hasMuted || stream.isMuted
             treatment.cork.hasCorked = treatment.cork.hasCorked || stream.isCorked
-            // Somebody unmuted it or pressed play: the whole request is taken back before the module mutes it again.
-            if isUndone { override(&treatment, stream.id) }
+            // Either way the whole request is taken back before the module mutes it again. What somebody unmuted is left
+            // alone; what somebody started has begun after its holders, and gets the duck's level.
+            if isUnmuted { override(&treatment, stream.id) } else if isStarted { startedAgain.insert(stream.id) }
             return true
         }
         if !stream.isCorked { treatment.cork.awaitsUncork = false }

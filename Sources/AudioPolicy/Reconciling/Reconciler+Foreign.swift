@@ -99,17 +99,52 @@ extension Reconciler {
 
     // MARK: PipeWire
 
-    mutating func observePipeWire(_ stream: ServerStream, before: ServerStream?, _ treatment: inout Treatment) {
+    /// How long a program may take to apply a soft gain.
+    private static let lateness: Duration = .milliseconds(100)
+
+    mutating func observePipeWire(
+        _ stream: ServerStream, before: ServerStream?, _ treatment: inout Treatment, now: LoopInstant
+    ) {
         if treatment.silencing == .pauseCommand {
             if stream.isCorked { treatment.hasStoppedItself = true }
-            if before?.isCorked == true, !stream.isCorked { override(&treatment, stream.id) }
+            // Its program stopped and started it within one wake-up of ours: that has undone the pause.
+            if before?.isCorked == true, !stream.isCorked { startedAgain.insert(stream.id) }
         }
         guard !stream.volume.isEmpty else { return }
         let wasMuted = treatment.baselineMuted
+        let isTouched = treatment.baseline != stream.volume || wasMuted != stream.isMuted
         treatment.baseline = stream.volume
         treatment.baselineMuted = stream.isMuted
-        treatment.softGains.read(stream.softGain, including: stream.includesBatch)
+        if !isTouched, same(stream.softGain, treatment.softGains.first), !same(stream.softGain, treatment.softGains.last) {
+            // Nothing has come of it yet. The program may be late, or ignore it.
+            treatment.retryAt = treatment.retryAt ?? now + Self.lateness
+            retrying.insert(stream.id)
+        } else {
+            treatment.softGains.read(stream.softGain, including: stream.includesBatch)
+        }
         if same(stream.softGain, treatment.lastSoftGain) { treatment.refusals = 0 }
+        if same(stream.softGain, treatment.softGains.last) { endRetry(&treatment, stream.id) }
         if wasMuted, !stream.isMuted, treatment.silencing == .mute { override(&treatment, stream.id) }
+    }
+
+    mutating func endRetry(_ treatment: inout Treatment, _ id: StreamID) {
+        treatment.retryAt = nil
+        retrying.remove(id)
+    }
+
+    /// Sends again what has not been seen for too long.
+    mutating func retry(in graph: ServerGraph, now: LoopInstant) {
+        for id in retrying.sorted() {
+            guard let stream = graph.streams[id], var treatment = treatments[id], let due = treatment.retryAt else {
+                retrying.remove(id)
+                continue
+            }
+            guard due <= now else { continue }
+            endRetry(&treatment, id)
+            treatment.softGains.read(stream.softGain, including: stream.includesBatch)
+            writeSoftGain(&treatment, stream)
+            treatments[id] = treatment
+            closeOrGiveUp(id)
+        }
     }
 }

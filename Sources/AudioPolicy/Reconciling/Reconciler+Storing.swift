@@ -32,8 +32,11 @@ extension Reconciler {
 
     // MARK: A stream that begins at a level of ours
 
-    mutating func takeInherited(_ stream: ServerStream, now: LoopInstant) {
-        guard isPulseAudio, healsRestoreEntries, let inherited = stored.inherited(stream, now: now) else { return }
+    mutating func appeared(_ stream: ServerStream, now: LoopInstant) {
+        newest[stream.id.direction] = max(newest[stream.id.direction] ?? 0, stream.id.serial)
+        guard isPulseAudio, healsRestoreEntries else { return }
+        if !ledger.isEmpty { noteNewest() }
+        guard stream.id.serial > seenBefore[stream.id.direction] ?? 0, let inherited = stored.inherited(stream, now: now) else { return }
         var treatment = Treatment(of: stream)
         if let volume = inherited.volume {
             treatment.baseline = volume
@@ -44,6 +47,12 @@ extension Reconciler {
             treatment.silencing = .mute
         }
         treatments[stream.id] = treatment
+    }
+
+    mutating func noteNewest() {
+        for (direction, serial) in newest where ledger.seen[direction] ?? 0 < serial {
+            ledger.append(.seen(StreamID(direction, serial)))
+        }
     }
 
     // MARK: Role modules of the user's
@@ -67,18 +76,22 @@ extension Reconciler {
     mutating func adopt(_ stream: ServerStream, _ entry: Ledger.StreamEntry, now: LoopInstant) -> Bool {
         var treatment = treatments[stream.id] ?? Treatment(of: stream)
         if isPulseAudio {
+            let isMutedByUs = entry.mutedByUs && stream.isMuted && !entry.isMuted
             let isOurs = entry.written.contains { resolution.same($0, stream.volume) }
             if isOurs, entry.volume.count == stream.volume.count {
                 treatment.baseline = entry.volume
                 treatment.factor = nil
             }
-            if entry.mutedByUs, stream.isMuted, !entry.isMuted {
+            if isMutedByUs {
                 treatment.baselineMuted = false
                 treatment.silencing = .mute
             }
+            // What has changed while nobody looked is the baseline from now on.
+            noteAgain(treatment, stream.id, written: isOurs ? entry.written : [], isMuted: isMutedByUs)
             if let key = treatment.restoreKey { adoptKey(key, stream.id, entry, treatment, now: now) }
         } else {
             treatment.factor = stream.softGain == nil ? 1 : nil
+            if stream.softGain != nil { treatment.adoptSoftGain() }
             if entry.isPaused { treatment.silencing = .pauseCommand }
         }
         treatments[stream.id] = treatment
@@ -95,10 +108,12 @@ extension Reconciler {
     }
 
     /// Takes up entries of the store that an earlier run has changed and not healed, before the store is read.
-    mutating func adoptKeys(_ keys: [String: Ledger.StoredEntry], now: LoopInstant) {
+    mutating func adoptKeys(
+        _ keys: [String: Ledger.StoredEntry], entries: [String: RestoreEntry], now: LoopInstant
+    ) {
         guard isPulseAudio, healsRestoreEntries else { return }
         for (key, entry) in keys {
-            stored.adopt(key, own: entry.entry, written: entry.written, mutes: entry.mutes, now: now)
+            stored.adopt(key, entry, entry: entries[key], now: now)
         }
     }
 }

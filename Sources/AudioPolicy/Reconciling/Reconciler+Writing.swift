@@ -71,10 +71,7 @@ extension Reconciler {
                 volume: treatment.scaled(treatment.factor ?? 1), isMuted: treatment.baselineMuted || isSilenced)
         guard !same(wanted, treatment.softGains.last) else { return }
         treatment.refusals = same(wanted, treatment.lastSoftGain) ? treatment.refusals + 1 : 0
-        guard treatment.refusals < Self.patience else {
-            uncontrollable.insert(stream.id)
-            return
-        }
+        guard treatment.refusals < Self.patience else { return }
         treatment.lastSoftGain = wanted
         if let wanted {
             noteBaseline(treatment, stream.id, now: nil)
@@ -85,9 +82,6 @@ extension Reconciler {
         }
         treatment.softGains.sent(wanted, in: nextBatch)
     }
-
-    /// The same soft gain so many times in a row, and never in force: the stream does not obey.
-    private static let patience = 50
 
     // MARK: Silence
 
@@ -149,6 +143,7 @@ extension Reconciler {
             if ledger.stored[key] == nil { ledger.append(.stored(key: key, entry: stored.own(key))) }
         }
         guard ledger.streams[id] == nil else { return }
+        if isPulseAudio { noteNewest() }
         ledger.append(
             .baseline(
                 id, volume: treatment.baseline, isMuted: treatment.baselineMuted, restoreKey: treatment.restoreKey))
@@ -158,12 +153,16 @@ extension Reconciler {
     mutating func noteNewBaseline(_ treatment: Treatment, _ id: StreamID) {
         guard let known = ledger.streams[id] else { return }
         guard known.volume != treatment.baseline || known.isMuted != treatment.baselineMuted else { return }
+        noteAgain(
+            treatment, id, written: treatment.factor == 1 ? [] : known.written,
+            isMuted: treatment.silencing == .mute && !treatment.baselineMuted)
+    }
+
+    mutating func noteAgain(_ treatment: Treatment, _ id: StreamID, written: [[Double]], isMuted: Bool) {
         ledger.append(
             .baseline(
                 id, volume: treatment.baseline, isMuted: treatment.baselineMuted, restoreKey: treatment.restoreKey))
-        if treatment.factor != 1 {
-            for volume in known.written { ledger.append(.volume(id, volume)) }
-        }
-        if treatment.silencing == .mute, !treatment.baselineMuted { ledger.append(.mute(id, true)) }
+        for volume in written { ledger.append(.volume(id, volume)) }
+        if isMuted { ledger.append(.mute(id, true)) }
     }
 }

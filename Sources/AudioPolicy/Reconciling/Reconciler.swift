@@ -14,17 +14,25 @@ struct Reconciler {
     var treatments: [StreamID: Treatment] = [:]
     var stored: StoredValues
     var ramping: Set<StreamID> = []
+    /// PipeWire: streams that have not shown a soft gain yet.
+    var retrying: Set<StreamID> = []
     /// Streams that a server did not let us treat in some way: the next best way is taken.
     var cannotPause: Set<StreamID> = []
     var uncontrollable: Set<StreamID> = []
     /// PulseAudio: what the cork trigger acts on now.
     var corks = CorkRequests()
+    /// Streams that were paused by us and that somebody has started again: they began after their holders.
+    var startedAgain: Set<StreamID> = []
     /// PulseAudio: flat sinks whose volume has changed with the events now being handled, and by which factor.
     var flatChanges: [DeviceID: Double] = [:]
 
     /// What is to be sent next, in order, and what belongs into the ledger before.
     var operations: [ServerOperation] = []
     var ledger: Ledger
+    /// The newest stream of each direction.
+    var newest: [AudioDirection: UInt64] = [:]
+    /// Streams up to these were there already when an earlier run ended: none of them began at a level that it left.
+    let seenBefore: [AudioDirection: UInt64]
     /// The number that `SoundServer.perform` will give the operations now being collected.
     private(set) var nextBatch: UInt64 = 1
 
@@ -35,6 +43,7 @@ struct Reconciler {
         resolution = VolumeResolution(step: server.volumeStep)
         stored = StoredValues(resolution: resolution)
         self.ledger = ledger
+        seenBefore = ledger.seen
     }
 
     var isPulseAudio: Bool { server.kind == .pulseaudio }
@@ -68,23 +77,25 @@ struct Reconciler {
             if let before {
                 noteForeignChange(of: stream, before: before, in: graph, now: now)
             } else {
-                takeInherited(stream, now: now)
+                appeared(stream, now: now)
             }
             return
         }
         if isPulseAudio {
+            if let before, before.device != stream.device { takeOverFromModule(&treatment, stream) }
             observePulseAudio(stream, &treatment, in: graph, now: now)
         } else {
-            observePipeWire(stream, before: before, &treatment)
+            observePipeWire(stream, before: before, &treatment, now: now)
         }
         treatments[stream.id] = treatment
         closeIfDone(stream.id)
     }
 
-    mutating func removed(_ id: StreamID, restoreKey: String?) {
-        stored.removed(id, key: treatments[id]?.restoreKey ?? restoreKey)
+    mutating func removed(_ id: StreamID, restoreKey: String?, now: LoopInstant) {
+        stored.removed(id, key: treatments[id]?.restoreKey ?? restoreKey, now: now)
         cannotPause.remove(id)
         uncontrollable.remove(id)
+        startedAgain.remove(id)
         corks.set(id, nil)
         endTreatment(id)
         if ledger.streams[id] != nil { ledger.append(.done(id)) }
@@ -114,12 +125,9 @@ struct Reconciler {
     }
 
     /// A stream that cannot be brought to anything is left as it is.
+    @discardableResult
     private mutating func giveUp(_ id: StreamID) -> StreamID? {
         uncontrollable.insert(id)
-        treatments[id]?.silencing = nil
-        treatments[id]?.factor = 1
-        treatments[id]?.ramp = nil
-        ramping.remove(id)
         endTreatment(id)
         if ledger.streams[id] != nil { ledger.append(.done(id)) }
         return id
@@ -149,8 +157,15 @@ struct Reconciler {
         aim(&treatment, stream, at: effect.factor, abrupt: abrupt, now: now)
         silence(&treatment, stream, with: method(for: effect, stream), now: now)
         treatments[stream.id] = treatment
-        closeIfDone(stream.id)
+        closeOrGiveUp(stream.id)
     }
+
+    mutating func closeOrGiveUp(_ id: StreamID) {
+        if treatments[id]?.refusals ?? 0 < Self.patience { closeIfDone(id) } else { giveUp(id) }
+    }
+
+    /// The same soft gain so many times in a row, and never in force: the stream does not obey.
+    static let patience = 10
 
     /// Takes each fade a step further, and closes what time has closed.
     mutating func advance(to now: LoopInstant, in graph: ServerGraph) {
@@ -166,13 +181,15 @@ struct Reconciler {
                 closeIfDone(id)
             }
         }
+        retry(in: graph, now: now)
         closeStored(in: graph, now: now)
     }
 
     func nextStep(after now: LoopInstant) -> LoopInstant? {
         let step = ramping.compactMap { treatments[$0]?.ramp?.nextStep(after: now) }.min()
+        let retry = retrying.compactMap { treatments[$0]?.retryAt }.min()
         let quiet = ledger.stored.keys.compactMap { stored.quietFrom($0) }.filter { $0 > now }.min()
-        return [step, quiet].compactMap { $0 }.min()
+        return [step, retry, quiet].compactMap { $0 }.min()
     }
 
     /// Undoes everything in force, and leaves it undone until the present holders are gone.
@@ -201,6 +218,7 @@ struct Reconciler {
     private mutating func endTreatment(_ id: StreamID) {
         treatments[id] = nil
         ramping.remove(id)
+        retrying.remove(id)
     }
 
     func same(_ a: SoftGain?, _ b: SoftGain?) -> Bool {

@@ -15,14 +15,21 @@ struct StoredValues {
         /// No volume: the entry has none, or there is no entry.
         var own: RestoreEntry
         var streams: [StreamID: Touched] = [:]
-        /// What we have made streams of this key have, and former own values that we have written back; newest last.
+        /// What we have made streams of this key have; newest last.
         var volumes: [(value: [Double], at: LoopInstant)] = []
+        /// What we have written back to the store: should the own value change while that is under way, the former one
+        /// is found there for a moment.
+        var healed: [(entry: RestoreEntry, at: LoopInstant)] = []
         var mutes: [Bool: LoopInstant] = [:]
         var lastWrite: LoopInstant
 
         mutating func note(_ value: [Double], at now: LoopInstant) {
             // One batch writes one value to many streams.
-            if let last = volumes.last, last.value == value { volumes.removeLast() } else { volumes.removeAll { $0.value == value } }
+            if let last = volumes.last, last.value == value {
+                volumes.removeLast()
+            } else {
+                volumes.removeAll { $0.value == value }
+            }
             volumes.append((value, now))
             if volumes.count > StoredValues.memory { volumes.removeFirst(StoredValues.memory / 2) }
         }
@@ -96,11 +103,11 @@ struct StoredValues {
         guard var known = tracked[key] else { return nil }
         known.streams[id]?.volume = nil
         if !resolution.same(known.own.volume, volume) {
-            if !known.own.volume.isEmpty { known.note(known.own.volume, at: now) }
             if known.own.volume.count != volume.count { known.own.channelMap = "" }
             known.own.volume = volume
         }
         known.volumes.removeAll { resolution.same($0.value, volume) }
+        known.healed.removeAll { resolution.same($0.entry.volume, volume) }
         tracked[key] = known
         return difference(key, entry, now: now)
     }
@@ -139,6 +146,7 @@ struct StoredValues {
         entries[key] = entry
         guard var known = tracked[key] else { return nil }
         let found = entry ?? RestoreEntry(void: key)
+        known.healed.removeAll { $0.at + Self.settling < now }
         if !isOurs(found.volume, known) {
             known.own.volume = found.volume
             known.own.channelMap = found.channelMap
@@ -151,27 +159,30 @@ struct StoredValues {
 
     private func isOurs(_ volume: [Double], _ known: Tracked) -> Bool {
         known.volumes.contains { resolution.same($0.value, volume) }
+            || known.healed.contains { resolution.same($0.entry.volume, volume) }
             || known.streams.values.contains { $0.volume.map { resolution.same($0, volume) } ?? false }
     }
 
     private func isOurs(_ mute: Bool, _ known: Tracked) -> Bool {
-        known.mutes[mute] != nil || known.streams.values.contains { $0.mute == mute }
+        known.mutes[mute] != nil || known.healed.contains { $0.entry.isMuted == mute }
+            || known.streams.values.contains { $0.mute == mute }
     }
 
     private mutating func difference(_ key: String, _ entry: RestoreEntry?, now: LoopInstant) -> ServerOperation? {
         guard var own = tracked[key]?.own else { return nil }
         let found = entry ?? RestoreEntry(void: key)
         guard !same(own, found) else { return nil }
-        if own.isVoid { return .deleteRestoreEntry(key: key) }
+        if own.isVoid {
+            tracked[key]?.healed.append((own, now))
+            return .deleteRestoreEntry(key: key)
+        }
         if own.channelMap.isEmpty, !own.volume.isEmpty {
             // The server will store the volume itself; without the channels' places nothing can be written.
             guard found.volume.count == own.volume.count else { return nil }
             own.channelMap = found.channelMap
             tracked[key]?.own = own
         }
-        // Should the own value change while this is under way, it will be found in the store for a moment.
-        if !own.volume.isEmpty { tracked[key]?.note(own.volume, at: now) }
-        tracked[key]?.mutes[own.isMuted] = now
+        tracked[key]?.healed.append((own, now))
         return .writeRestoreEntry(own)
     }
 
@@ -181,22 +192,30 @@ struct StoredValues {
 
     // MARK: Beginning and ending
 
-    /// Takes up what an earlier run left, before the store is read.
-    mutating func adopt(
-        _ key: String, own: RestoreEntry?, written: [[Double]], mutes: Set<Bool>, now: LoopInstant
-    ) {
+    /// Takes up what an earlier run left, before any stream is seen.
+    /// - Parameter entry: what the store has now.
+    mutating func adopt(_ key: String, _ left: Ledger.StoredEntry, entry: RestoreEntry?, now: LoopInstant) {
         guard tracked[key] == nil else { return }
-        var known = Tracked(own: own ?? RestoreEntry(void: key), lastWrite: now)
-        for volume in written where own.map({ !resolution.same($0.volume, volume) }) ?? true {
-            known.note(volume, at: now)
+        entries[key] = entry
+        var known = Tracked(own: left.entry ?? RestoreEntry(void: key), lastWrite: now)
+        for volume in left.written where !resolution.same(known.own.volume, volume) { known.note(volume, at: now) }
+        for volume in left.baselines where !resolution.same(known.own.volume, volume) {
+            var entry = known.own
+            entry.volume = volume
+            known.healed.append((entry, now))
         }
-        for mute in mutes where mute != known.own.isMuted { known.mutes[mute] = now }
+        // Only where the store still has our mute, a stream that is muted can have it from there.
+        let longAgo = LoopInstant(nanoseconds: now.nanoseconds - 2 * Self.exposure.nanoseconds)
+        for mute in left.mutes where mute != known.own.isMuted {
+            known.mutes[mute] = entry?.isMuted == mute ? now : longAgo
+        }
         tracked[key] = known
     }
 
-    mutating func removed(_ id: StreamID, key: String?) {
-        guard let key else { return }
-        tracked[key]?.streams[id] = nil
+    /// The store may have taken in its last change without our knowing yet.
+    mutating func removed(_ id: StreamID, key: String?, now: LoopInstant) {
+        guard let key, tracked[key]?.streams.removeValue(forKey: id) != nil else { return }
+        tracked[key]?.lastWrite = now
     }
 
     /// Lets go of keys that no stream of ours can change any more.

@@ -26,8 +26,9 @@ struct Treatment {
     var volumes: WriteHistory<[Double]>
     var mutes: WriteHistory<Bool>
     var softGains: WriteHistory<SoftGain?>
-    /// PipeWire: soft gains in a row that the stream did not take.
+    /// PipeWire: soft gains in a row that the stream did not take, and when one that has only not been seen is sent again.
     var refusals = 0
+    var retryAt: LoopInstant?
     var lastSoftGain: SoftGain?
     /// PulseAudio: what a cork request has come to.
     var cork = CorkProgress()
@@ -44,8 +45,13 @@ struct Treatment {
         baselineMuted = stream.isMuted
         volumes = WriteHistory(stream.volume)
         mutes = WriteHistory(stream.isMuted)
-        softGains = WriteHistory(stream.softGain)
+        // One that is there already is not ours, and may be a leftover that is no longer in force: it stands for nothing.
+        softGains = WriteHistory(nil)
     }
+
+    /// PipeWire: what an earlier run left may be in force, or a user's write may have ended it since. Whatever is wanted
+    /// is sent, and so is its end.
+    mutating func adoptSoftGain() { softGains = WriteHistory(SoftGain(volume: [], isMuted: false)) }
 
     var isOverridden: Bool { !overriddenHolders.isEmpty }
     /// Whether nothing of ours is in force.

@@ -10,6 +10,9 @@ struct WriteHistory<Value> {
     /// What the server will have once everything sent has arrived.
     var last: Value { entries[entries.count - 1].value }
 
+    /// What the last read has shown.
+    var first: Value { entries[0].value }
+
     mutating func sent(_ value: Value, in batch: UInt64) { entries.append((batch, value)) }
 
     /// What a read that includes this batch must show.

@@ -45,7 +45,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "/bin/bash", "/usr/bin/gnome-terminal-server", "/usr/bin/konsole", "/usr/lib/systemd/systemd", "/usr/bin/gnome-shell",
+        "/bin/bash", "/usr/bin/gnome-terminal-server", "/usr/bin/konsole", "/usr/lib/systemd/systemd",
+        "/usr/bin/gnome-shell",
         "/usr/bin/tmux", "/usr/bin/plasmashell", "/usr/bin/xfce4-terminal",
     ])
     func `what a shell, terminal, desktop or service manager starts is not its own`(starter: String) {
@@ -173,7 +174,9 @@ import Testing
         #expect(world.classifier[streams[0]]?.owner.pid == 10)
         // Without a pid of its own that can be believed, it has none.
         world.processes.known[10] = nil
-        world.apply([.client(ServerClient(id: 60, properties: ["client.api": "pipewire-pulse", "pipewire.sec.pid": "50"]))])
+        world.apply([
+            .client(ServerClient(id: 60, properties: ["client.api": "pipewire-pulse", "pipewire.sec.pid": "50"]))
+        ])
         let unknown = world.open(client: 60)
         #expect(world.classifier[unknown]?.owner.pid == nil)
     }
@@ -204,7 +207,8 @@ import Testing
         #expect(world.classifier[liar]?.owner.sandbox == nil)
     }
 
-    @Test func `CLS-01: six streams of one voice program are one session, and a role's coming and going changes no owner`() {
+    @Test
+    func `CLS-01: six streams of one voice program are one session, and a role's coming and going changes no owner`() {
         let world = ClassificationWorld()
         world.processes.add(5, "/bin/bash", session: 5)
         let pids: [Int32] = [10, 11, 12, 13]
@@ -239,7 +243,9 @@ import Testing
 }
 
 @Suite struct HolderTests {
-    private func holder(_ pid: Int32, tag: String = "t", sandbox: ProcessFacts.Sandbox? = nil) -> StreamClassifier.Holder {
+    private func holder(_ pid: Int32, tag: String = "t", sandbox: ProcessFacts.Sandbox? = nil)
+        -> StreamClassifier.Holder
+    {
         .init(claim: ClaimID(number: UInt64(pid)), kind: .call, tag: tag, pid: pid, sandbox: sandbox)
     }
 

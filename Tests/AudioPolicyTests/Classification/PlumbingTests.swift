@@ -3,11 +3,12 @@ import AudioSession
 import Testing
 
 @Suite struct PlumbingTests {
-    @Test(arguments: [
-        ("module-loopback.c", "abstract"), ("module-remap-sink.c", "filter"), ("module-combine-sink.c", "filter"),
-        ("module-echo-cancel.c", "filter"), ("module-rtp-recv.c", "stream"), ("module-anything.c", nil),
-        ("protocol-native.c", "filter"),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            ("module-loopback.c", "abstract"), ("module-remap-sink.c", "filter"), ("module-combine-sink.c", "filter"),
+            ("module-echo-cancel.c", "filter"), ("module-rtp-recv.c", "stream"), ("module-anything.c", nil),
+            ("protocol-native.c", "filter"),
+        ] as [(String, String?)])
     func `VIR-02: on PulseAudio, module streams and filter roles are plumbing in either direction`(
         driver: String, role: String?
     ) {

@@ -3,13 +3,15 @@ import AudioSession
 import Testing
 
 @Suite struct StreamKindTests {
-    @Test(arguments: [
-        ("music", .mediaPlayback), ("Music", .mediaPlayback), ("video", .mediaPlayback), ("Movie", .mediaPlayback),
-        ("phone", .call), ("Communication", .call), ("COMMUNICATION", .call), ("event", .ambient),
-        ("Notification", .ambient), ("animation", .ambient), ("test", .ambient), ("Test", .ambient), ("game", .game),
-        ("Game", .game), ("a11y", .speech), ("Accessibility", .speech), ("production", .mediaPlayback),
-        ("Production", .mediaPlayback),
-    ] as [(String, AudioSessionClientKind)])
+    @Test(
+        arguments: [
+            ("music", .mediaPlayback), ("Music", .mediaPlayback), ("video", .mediaPlayback), ("Movie", .mediaPlayback),
+            ("phone", .call), ("Communication", .call), ("COMMUNICATION", .call), ("event", .ambient),
+            ("Notification", .ambient), ("animation", .ambient), ("test", .ambient), ("Test", .ambient),
+            ("game", .game),
+            ("Game", .game), ("a11y", .speech), ("Accessibility", .speech), ("production", .mediaPlayback),
+            ("Production", .mediaPlayback),
+        ] as [(String, AudioSessionClientKind)])
     func `CLS-08: a role means the same in either server's spelling, in whatever case`(
         role: String, kind: AudioSessionClientKind
     ) {
@@ -21,7 +23,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", "tphonon.streamid", "hex:00", "phone ", "banana", "\u{1}\u{2}", String(repeating: "x", count: 100_000)])
+    @Test(arguments: [
+        "", "tphonon.streamid", "hex:00", "phone ", "banana", "\u{1}\u{2}", String(repeating: "x", count: 100_000),
+    ])
     func `CLS-01: a role that no vocabulary has is none`(role: String) {
         let world = ClassificationWorld()
         let id = world.open(role: role)
