@@ -16,6 +16,9 @@ extension SimulatedServer {
         corks.wanted = roles
         releaseCorks()
         guard !roles.isEmpty else { return }
+        for (id, state) in streams where roles.contains(state.info.properties["media.role"] ?? "") {
+            if state.info.isMuted, state.hasUnseenMute { reportOvertaken(id, .mute) }
+        }
         let instance = instance
         loop.schedule(after: latency() + latency() + latency()) { [weak self] in
             guard let self, self.instance == instance, corks.wanted == roles else { return }

@@ -11,11 +11,15 @@ extension SimulatedServer {
         switch operation {
         case .setVolume(let id, let volume):
             guard isPulseAudio else { return unknown }
-            if streams[id]?.hasUnseenVolume == true { onOvertaken(id, .volume) }
+            if streams[id]?.info.hasVolume == true {
+                if streams[id]?.hasUnseenVolume == true { onOvertaken(id, .volume) }
+                noteOvertakenStore(id)
+            }
             return write(id) { $0.setVolume(volume, self) }
         case .setMute(let id, let isMuted):
             guard isPulseAudio else { return unknown }
             if streams[id]?.hasUnseenMute == true { onOvertaken(id, .mute) }
+            noteOvertakenStore(id)
             return write(id) { $0.setMute(isMuted) }
         case .setSoftGain(let id, let gain):
             return isPulseAudio ? unknown : change(id) { if $0.info.hasVolume { $0.info.softGain = gain } }
@@ -39,6 +43,11 @@ extension SimulatedServer {
         case .loadPolicy(let policy): setForeignPolicies(foreignPolicies + [policy])
         }
         return nil
+    }
+
+    private func noteOvertakenStore(_ id: StreamID) {
+        guard let key = streams[id]?.info.restoreKey, unreadKeys.removeValue(forKey: key) != nil else { return }
+        onOvertaken(id, .stored)
     }
 
     private var gone: ServerFailure { ServerFailure(.noEntity, "no such entity") }

@@ -34,7 +34,8 @@ public final class SimulatedServer {
     /// Called when a write of Sordino's replaces a user's that no reader could have seen.
     public var onOvertaken: (StreamID, Overtaken) -> Void = { _, _ in }
 
-    public enum Overtaken { case volume, mute }
+    /// What was replaced: the stream's own, or what the store has got from it.
+    public enum Overtaken { case volume, mute, stored }
 
     var nextSerial: UInt64 = 1
     var freeObjectIDs: [Int] = []
@@ -43,6 +44,8 @@ public final class SimulatedServer {
     var queue: [SimulatedEvent] = []
     var isFlushing = false
     var corks = SimulatedCorkModule()
+    /// Keys whose entries have got something from a user that no reader of the store can have seen, since when.
+    var unreadKeys: [String: LoopInstant] = [:]
 
     public init(_ kind: ServerKind, loop: ManualEventLoop) {
         self.kind = kind
@@ -179,6 +182,7 @@ public final class SimulatedServer {
         let isNew = state.info.volume != volume
         state.info.volume = volume
         state.savesVolume = true
+        noteUnread(state)
         endSoftGain(&state)
         streams[id] = state
         raiseFlatSink(for: state.info)
@@ -197,8 +201,15 @@ public final class SimulatedServer {
         let isNew = state.info.isMuted != isMuted
         state.info.isMuted = isMuted
         state.savesMute = true
+        noteUnread(state)
         endSoftGain(&state)
         streams[id] = state
+        // The module will leave it alone, and whoever looks will take it for the module's.
+        if isMuted, isNew, let role = state.info.properties["media.role"], corks.wanted.contains(role),
+            !corks.applied.contains(id)
+        {
+            reportOvertaken(id, .mute)
+        }
         if isPulseAudio {
             if isNew { post(.stream(id), .change) }
         } else {
@@ -216,6 +227,11 @@ public final class SimulatedServer {
             store[key]?.device = nil
             storeChanged()
         }
+    }
+
+    /// PipeWire: the session manager is gone, and with it the links of these streams.
+    public func disconnect(_ ids: [StreamID]) {
+        for id in ids { relink(id, to: nil) }
     }
 
     /// Somebody edits the store itself.
@@ -249,6 +265,9 @@ public final class SimulatedServer {
     }
 
     // MARK: Read-outs
+
+    /// PulseAudio: streams that the module has muted and asked to pause.
+    public var askedToPause: Set<StreamID> { corks.applied }
 
     public subscript(id: StreamID) -> ServerStream? { streams[id]?.info }
 
@@ -294,12 +313,23 @@ public final class SimulatedServer {
         // A relink starts a paused node again, audibly.
         state.isPaused = false
         streams[id] = state
+        // The module forgets whom it has muted and asked to pause.
+        corks.applied.remove(id)
         post(.stream(id), .change)
         evaluateCorks()
     }
 
     /// A write of a user's volume or mute puts the user's values in place of a soft gain.
     private func endSoftGain(_ state: inout SimulatedStream) { state.info.softGain = nil }
+
+    private func noteUnread(_ state: SimulatedStream) {
+        if isWatched, let key = state.info.restoreKey { unreadKeys[key] = loop.now }
+    }
+
+    /// Once the event that is under way is over.
+    func reportOvertaken(_ id: StreamID, _ what: Overtaken) {
+        loop.schedule(after: .zero) { [weak self] in self?.onOvertaken(id, what) }
+    }
 
     private var isWatched: Bool { isPulseAudio && connection != nil }
 

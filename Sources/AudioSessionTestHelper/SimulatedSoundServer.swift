@@ -213,6 +213,8 @@ public final class SimulatedSoundServer: SoundServer {
         self.written = []
         toServer.send { [self] in
             let found = server.store
+            // What a user has only just done is stored with the next event.
+            server.unreadKeys = server.unreadKeys.filter { $0.value + .microseconds(60) > loop.now }
             toClient.send { [self] in
                 isReadingStore = false
                 let gone = written.union(entries.keys).filter { found[$0] == nil }.sorted()

@@ -111,7 +111,7 @@ struct RestoreTests {
             let call = desk.play("phone")
             desk.session.pass(.milliseconds(delay))
             var isOvertaken = false
-            desk.server.onOvertaken = { _, _ in isOvertaken = true }
+            desk.server.onOvertaken = { _, what in isOvertaken = isOvertaken || what == .volume }
             desk.server.setVolume(music, [0.216, 0.216])
             desk.settle()
             desk.server.stop(call)

@@ -15,7 +15,7 @@ final class PrivateServer {
     init(sinks: [String] = ["spk", "hs"], hasSessionManager: Bool = true, rejects: String? = nil) throws {
         var template = Array("/tmp/sordino-pw.XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw Failure("mkdtemp") }
-        let path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         directory = URL(filePath: path)
         // Another build of the server can be tested by naming it as its own programs are told of it.
         let build = ProcessInfo.processInfo.environment.filter { key, _ in
@@ -30,7 +30,7 @@ final class PrivateServer {
         ]) { $1 }
         try Self.configure(directory, sinks: sinks, rejects: rejects)
         pipewire = try Self.spawn(["pipewire", "-c", path + "/pipewire.conf"], environment)
-        try wait("the server's socket") { FileManager.default.fileExists(atPath: path + "/pipewire-0") }
+        try wait("the server's socket") { isListening(path + "/pipewire-0") }
         guard hasSessionManager else { return }
         try startSessionManager()
         others.append(try Self.spawn(["pipewire-pulse"], environment))
@@ -113,7 +113,7 @@ final class PrivateServer {
     }
 
     private static func configure(_ directory: URL, sinks: [String], rejects: String?) throws {
-        let access = rejects.map { "access.rejected = [ \"\($0)\" ]" } ?? ""
+        let access = rejects.map { "access.legacy = true access.rejected = [ \"\($0)\" ]" } ?? ""
         let objects = sinks.enumerated().map { index, name in
             """
             { factory = adapter args = { factory.name = support.null-audio-sink node.name = \(name)
@@ -157,6 +157,20 @@ final class PrivateServer {
             let folder = directory.appending(path: "config/wireplumber/\(name)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             try text.write(to: folder.appending(path: "80-private.lua"), atomically: false, encoding: .utf8)
+        }
+    }
+}
+
+/// A socket's file is there a moment before it can be connected to.
+private func isListening(_ path: String) -> Bool {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+    return withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
         }
     }
 }

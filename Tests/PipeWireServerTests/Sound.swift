@@ -40,7 +40,9 @@ final class Recording {
 
     deinit { PrivateServer.end(process) }
 
-    private var frames: Int { ((try? FileManager.default.attributesOfItem(atPath: file.path))?[.size] as? Int ?? 0) / 8 }
+    private var frames: Int {
+        ((try? FileManager.default.attributesOfItem(atPath: file.path))?[.size] as? Int ?? 0) / 8
+    }
 
     /// The amplitude of a frequency in the left channel, in the next `seconds` that are recorded.
     /// `turn` is called while waiting for them.

@@ -69,7 +69,7 @@ final class Watched {
         graph.streams.values.map { stream in
             "\(stream.properties["node.name"] ?? "?") on \(String(describing: stream.device?.serial)) \(stream.volume) "
                 + "corked \(stream.isCorked) soft \(String(describing: stream.softGain)) batch \(stream.includesBatch)"
-        }.joined(separator: "; ") + " failures \(failures)"
+        }.joined(separator: "; ") + " failures \(failures) lost \(lost)"
     }
 
     func turnOnce() throws { try loop.turn(timeout: .milliseconds(10)) }

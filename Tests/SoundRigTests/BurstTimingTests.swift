@@ -22,7 +22,7 @@ import Testing
             let edge = try BurstTiming.onset(
                 of: recording.samples(&random), voice: SyntheticBurst.voice, music: SyntheticBurst.music)
             #expect(abs(edge.first - Double(start - 24000) / 48) <= 0.1)
-            #expect(edge.last > edge.first + 20)
+            #expect(edge.last > edge.first + 10)
         }
     }
 

@@ -91,15 +91,12 @@ struct SessionPlanner {
         let actions = victim.classification.actions
         var effect = actions.effects[holder.kind] ?? settings.effects.effect(of: holder.kind, on: kind)
         if case .duck = effect, let level = actions.level { effect = .duck(level) }
-        switch effect {
-        case .pause, .mute:
+        if effect == .pause || effect == .mute {
             if let since = victim.playingSince, since < holder.since { return effect }
-            return .duck(actions.level ?? settings.effects.duckInstead(of: holder.kind, on: kind))
-        case .duck:
-            // The server accepts a volume for such a stream and ignores it: pause, or nothing.
-            return victim.stream.hasVolume ? effect : .none
-        case .none: return .none
+            effect = .duck(actions.level ?? settings.effects.duckInstead(of: holder.kind, on: kind))
         }
+        // The server accepts a volume for a compressed stream and ignores it: pause, or nothing.
+        return victim.stream.hasVolume ? effect : .none
     }
 
     /// Recordings are muted under a call only where the configuration says so.

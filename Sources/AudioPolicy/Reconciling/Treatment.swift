@@ -30,6 +30,10 @@ struct Treatment {
     var refusals = 0
     var retryAt: LoopInstant?
     var lastSoftGain: SoftGain?
+    /// PulseAudio, flat volumes: until then its volume may prove to follow its sink's; and the sink's change that it has
+    /// followed last.
+    var suspectUntil: LoopInstant?
+    var followed: LoopInstant?
     /// PulseAudio: what a cork request has come to.
     var cork = CorkProgress()
     /// The claims with an effect on the stream, as of its last plan.
