@@ -1,8 +1,9 @@
-@testable import AudioPolicy
 import AudioSession
 import AudioSessionTestHelper
 import EventLoop
 import Testing
+
+@testable import AudioPolicy
 
 /// PulseAudio: pausing by the server's own module, without its faults.
 struct CorkRequestTests {

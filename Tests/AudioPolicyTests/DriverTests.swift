@@ -1,8 +1,9 @@
-@testable import AudioPolicy
 import AudioSession
 import AudioSessionTestHelper
 import EventLoop
 import Testing
+
+@testable import AudioPolicy
 
 /// Classification, triggers, routing, virtual streams, recordings and races, through the whole core.
 struct DriverTests {
@@ -252,7 +253,9 @@ struct DriverTests {
     // MARK: Recordings
 
     @Test(arguments: bothKinds)
-    func `REC-02 under a call a recording of the microphone is muted where configured, the desktop's never`(kind: ServerKind) {
+    func `REC-02 under a call a recording of the microphone is muted where configured, the desktop's never`(
+        kind: ServerKind
+    ) {
         for refusal in PolicySettings.RecordingRefusal.allCases {
             let desk = Desk(kind) { $0.settings.observedRecordingRefusal = refusal }
             let monitor = desk.server.addDevice("spk.monitor", .input, monitorOf: desk.speakers)

@@ -15,7 +15,8 @@ import Testing
     }
 
     @Test(
-        "CFG-03: with flat volumes the sink is never louder than its user wants it, through a call and a change in the middle of it")
+        "CFG-03: with flat volumes the sink is never louder than its user wants it, through a call and a change in the middle of it"
+    )
     func flatVolumes() async throws {
         var options = HeadlessOptions(server: .pulseaudio)
         options.flatVolumes = true
