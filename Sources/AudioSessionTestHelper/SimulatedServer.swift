@@ -76,8 +76,12 @@ public final class SimulatedServer {
     /// Its streams go to the default device.
     public func removeDevice(_ id: DeviceID) {
         devices[id] = nil
-        if defaultOutput == id { defaultOutput = devices.keys.filter { $0.direction == .output }.min { $0.serial < $1.serial } }
-        if defaultInput == id { defaultInput = devices.keys.filter { $0.direction == .input }.min { $0.serial < $1.serial } }
+        if defaultOutput == id {
+            defaultOutput = devices.keys.filter { $0.direction == .output }.min { $0.serial < $1.serial }
+        }
+        if defaultInput == id {
+            defaultInput = devices.keys.filter { $0.direction == .input }.min { $0.serial < $1.serial }
+        }
         for stream in streams.keys.sorted() where streams[stream]?.info.device == id {
             relink(stream, to: id.direction == .output ? defaultOutput : defaultInput)
         }
@@ -91,7 +95,9 @@ public final class SimulatedServer {
         if id.direction == .output { defaultOutput = id } else { defaultInput = id }
         post(.defaults, .change)
         for (stream, state) in streams.sorted(by: { $0.key < $1.key })
-        where state.info.device == former && !state.savesDevice && state.info.isMovable && stream.direction == id.direction {
+        where state.info.device == former && !state.savesDevice && state.info.isMovable
+            && stream.direction == id.direction
+        {
             relink(stream, to: id)
         }
     }
@@ -117,7 +123,8 @@ public final class SimulatedServer {
     public func start(
         _ name: String, role: String? = nil, pid: Int32? = nil, direction: AudioDirection = .output,
         on device: DeviceID? = nil, volume: [Double]? = nil, channels: Int = 2, isMuted: Bool? = nil,
-        isCorked: Bool = false, properties: [String: String] = [:], configure: (inout SimulatedStream) -> Void = { _ in }
+        isCorked: Bool = false, properties: [String: String] = [:],
+        configure: (inout SimulatedStream) -> Void = { _ in }
     ) -> StreamID {
         let id = StreamID(direction, takeSerial())
         var all = properties
@@ -131,7 +138,8 @@ public final class SimulatedServer {
         state.objectID = freeObjectIDs.popLast() ?? Int(id.serial)
         state.info.restoreKey = restoreKey(name, role, direction)
         state.info.device = device ?? storedDevice(of: state) ?? (direction == .output ? defaultOutput : defaultInput)
-        state.info.volume = quantised(volume ?? storedVolume(of: state, channels) ?? [Double](repeating: 1, count: channels))
+        state.info.volume = quantised(
+            volume ?? storedVolume(of: state, channels) ?? [Double](repeating: 1, count: channels))
         state.info.isMuted = isMuted ?? state.info.restoreKey.flatMap { store[$0]?.isMuted } ?? false
         configure(&state)
         streams[id] = state

@@ -77,6 +77,7 @@ public final class SimulatedSession {
     public func status() -> SessionStatus? { policy?.status() }
 
     public func isOverridden(_ id: StreamID) -> Bool {
-        status()?.streams.first { $0.id == id.description && $0.direction == id.direction.rawValue }?.overridden ?? false
+        status()?.streams.first { $0.id == id.description && $0.direction == id.direction.rawValue }?.overridden
+            ?? false
     }
 }

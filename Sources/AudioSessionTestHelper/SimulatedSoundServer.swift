@@ -296,7 +296,8 @@ extension ServerOperation {
     /// The stream that it is about.
     var simulatedStream: StreamID? {
         switch self {
-        case .setVolume(let id, _), .setMute(let id, _), .setSoftGain(let id, _), .clearSoftGain(let id), .pause(let id),
+        case .setVolume(let id, _), .setMute(let id, _), .setSoftGain(let id, _), .clearSoftGain(let id),
+            .pause(let id),
             .resume(let id), .move(let id, _), .setHiddenGain(let id, _):
             id
         case .setCorkedRoles, .writeRestoreEntry, .deleteRestoreEntry, .unloadPolicy, .loadPolicy: nil

@@ -1,8 +1,9 @@
-@testable import AudioPolicy
 import AudioSession
 import AudioSessionTestHelper
 import EventLoop
 import Testing
+
+@testable import AudioPolicy
 
 /// The class "crash" of the field cases, and flat volumes.
 struct CrashTests {
@@ -137,7 +138,8 @@ struct CrashTests {
         expectHealed(desk, [music], at: 0.216)
     }
 
-    @Test func `CRA-04 a stream that its user muted stays muted when another of its role was muted by a daemon that died`() {
+    @Test
+    func `CRA-04 a stream that its user muted stays muted when another of its role was muted by a daemon that died`() {
         let desk = Desk(.pulseaudio) { $0.settings = .muting }
         let muted = desk.play("music", "muted")
         desk.server.setMute(muted, true)

@@ -1,6 +1,7 @@
-@testable import AudioPolicy
 import AudioSession
 import Testing
+
+@testable import AudioPolicy
 
 struct EffectTableTests {
     /// The design's table: holder, then victims in the order of the columns.

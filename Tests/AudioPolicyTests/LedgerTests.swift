@@ -1,6 +1,7 @@
-@testable import AudioPolicy
 import AudioSessionTestHelper
 import Testing
+
+@testable import AudioPolicy
 
 struct LedgerTests {
     static let hostile = [
@@ -28,7 +29,9 @@ struct LedgerTests {
     @Test func `numbers come back to the bit`() {
         var generator = SplitMix(7)
         for _ in 0..<2000 {
-            let volume = (0..<Int.random(in: 0...8, using: &generator)).map { _ in Double.random(in: 0...10, using: &generator) }
+            let volume = (0..<Int.random(in: 0...8, using: &generator)).map { _ in
+                Double.random(in: 0...10, using: &generator)
+            }
             let records: [LedgerRecord] = [
                 .volume(StreamID(.input, generator.next()), volume), .mute(StreamID(.output, 1), false),
                 .soft(StreamID(.output, 2)), .pause(StreamID(.output, 3)), .done(StreamID(.input, 4)),
@@ -81,7 +84,8 @@ struct LedgerTests {
         let store = MemoryLedgerStore(memory)
         var ledger = Ledger()
         ledger.begin(.pulseaudio, instance: "run", keepingStreams: false)
-        let entry = RestoreEntry(key: "k", volume: [1, 1], channelMap: "front-left,front-right", isMuted: false, device: nil)
+        let entry = RestoreEntry(
+            key: "k", volume: [1, 1], channelMap: "front-left,front-right", isMuted: false, device: nil)
         ledger.append(.stored(key: "k", entry: entry))
         ledger.append(.seen(StreamID(.output, 9)))
         for serial in [UInt64(1), 2] {

@@ -1,7 +1,8 @@
-@testable import AudioPolicy
 import AudioSession
 import EventLoop
 import Testing
+
+@testable import AudioPolicy
 
 struct ObservedClaimsTests {
     /// The claims with a clock, as the driver turns them.
@@ -91,7 +92,10 @@ struct ObservedClaimsTests {
     }
 
     @Test func `TRG-03 it counts exactly while it is uncorked and unmuted, and its hold`() {
-        var ear = Ear { $0.timing.hold = .zero; $0.timing.attack = .zero }
+        var ear = Ear {
+            $0.timing.hold = .zero
+            $0.timing.attack = .zero
+        }
         ear.set(1, .call, isActive: false)
         ear.pass(.seconds(1))
         #expect(ear.counts(.call) == false && ear.claims.metered.isEmpty)

@@ -1,6 +1,7 @@
-@testable import AudioPolicy
 import EventLoop
 import Testing
+
+@testable import AudioPolicy
 
 struct RampTests {
     private let start = LoopInstant(nanoseconds: 1_000_000_000)

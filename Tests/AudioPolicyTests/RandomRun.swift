@@ -1,8 +1,9 @@
-@testable import AudioPolicy
 import AudioSession
 import AudioSessionTestHelper
 import EventLoop
 import Glibc
+
+@testable import AudioPolicy
 
 /// A long random life of a desktop, lived twice: once with Sordino, and once without. What users and programs do is done
 /// to both; what they find at the end must be the same.
@@ -221,7 +222,9 @@ final class RandomRun {
 
     private func move(_ id: StreamID) {
         // The server's module forgets a stream that moves, and what that leaves cannot be undone from outside.
-        guard id.direction == .output, !real.askedToPause.contains(id), let device = outputs.randomElement(using: &random) else { return }
+        guard id.direction == .output, !real.askedToPause.contains(id),
+            let device = outputs.randomElement(using: &random)
+        else { return }
         note("user moves it to \(device.serial)", id)
         for server in [real, shadow] { server.move(id, to: device) }
         touched(id)
@@ -334,8 +337,11 @@ final class RandomRun {
             guard let own = shadow.streams[id] else { continue }
             let isLouder = zip(state.heard, own.heard).contains { $0 > $1 * 1.0001 + 1e-6 }
             if isLouder { fault("\(id) is louder than its user left it: \(state.heard) over \(own.heard)", id) }
-            if own.info.isMuted, !state.heard.allSatisfy({ $0 == 0 }) { fault("\(id) is muted by its user, and audible", id) }
-            if kind == .pulseaudio, driver?.reconciler?.isOverridden(id) == true, !isSame(state.info.volume, own.info.volume),
+            if own.info.isMuted, !state.heard.allSatisfy({ $0 == 0 }) {
+                fault("\(id) is muted by its user, and audible", id)
+            }
+            if kind == .pulseaudio, driver?.reconciler?.isOverridden(id) == true,
+                !isSame(state.info.volume, own.info.volume),
                 (grace[id] ?? LoopInstant(nanoseconds: 0)) + .milliseconds(700) < session.loop.now
             {
                 fault("\(id) is overridden at \(state.info.volume) and its user left it at \(own.info.volume)", id)
@@ -386,13 +392,17 @@ final class RandomRun {
         if isSame(found, own) { return }
         // Who has set several streams of one key has said several things.
         let values = chosen[key] ?? []
-        let isVolumeChosen = isSame(found?.volume ?? [], own?.volume ?? [])
+        let isVolumeChosen =
+            isSame(found?.volume ?? [], own?.volume ?? [])
             || (contested.contains(key)
                 ? found?.volume.isEmpty ?? true || values.contains { isSame($0, found?.volume ?? []) } : false)
             || values.last.map { isSame($0, found?.volume ?? []) } ?? false
-        let isMuteChosen = found?.isMuted ?? false == own?.isMuted ?? false || contested.contains(key)
+        let isMuteChosen =
+            found?.isMuted ?? false == own?.isMuted ?? false || contested.contains(key)
             || lastMute[key] == found?.isMuted
-        if !isVolumeChosen { fault("\(when) \(key) has \(found?.volume ?? []) in the store, and not \(own?.volume ?? [])", key: key) }
+        if !isVolumeChosen {
+            fault("\(when) \(key) has \(found?.volume ?? []) in the store, and not \(own?.volume ?? [])", key: key)
+        }
         if !isMuteChosen { fault("\(when) \(key) has mute \(found?.isMuted ?? false) in the store", key: key) }
     }
 
@@ -412,8 +422,9 @@ final class RandomRun {
     private func fault(_ text: String, _ id: StreamID? = nil, key: String? = nil) {
         guard faults.count < 5 else { return }
         let key = key ?? id.flatMap { real[$0]?.restoreKey }
-        var lines = Array(trail.filter { $0.stream == nil || $0.stream == id || key == keys[$0.stream ?? .init(.output, 0)] }
-            .map { ($0.at, "\($0.stream.map { "\($0.direction) \($0)" } ?? ""): \($0.text)") }.suffix(80))
+        var lines = Array(
+            trail.filter { $0.stream == nil || $0.stream == id || key == keys[$0.stream ?? .init(.output, 0)] }
+                .map { ($0.at, "\($0.stream.map { "\($0.direction) \($0)" } ?? ""): \($0.text)") }.suffix(80))
         lines += real.log.filter { operation in
             if let stream = operation.operation.stream { return stream == id || key == keys[stream] }
             if case .writeRestoreEntry(let entry) = operation.operation { return entry.key == key }
@@ -434,7 +445,8 @@ final class SplitMixBox {
 extension ServerOperation {
     var stream: StreamID? {
         switch self {
-        case .setVolume(let id, _), .setMute(let id, _), .setSoftGain(let id, _), .clearSoftGain(let id), .pause(let id),
+        case .setVolume(let id, _), .setMute(let id, _), .setSoftGain(let id, _), .clearSoftGain(let id),
+            .pause(let id),
             .resume(let id), .move(let id, _), .setHiddenGain(let id, _):
             id
         default: nil

@@ -22,7 +22,8 @@ struct RestoreTests {
     }
 
     @Test(arguments: bothKinds)
-    func `RST-01 the next stream of a player that ended while ducked starts at the player's own level`(kind: ServerKind) {
+    func `RST-01 the next stream of a player that ended while ducked starts at the player's own level`(kind: ServerKind)
+    {
         let desk = Desk(kind)
         let music = desk.play("music")
         let call = desk.play("phone")
@@ -145,7 +146,10 @@ struct RestoreTests {
 
     @Test(arguments: bothKinds)
     func `RST-05 claims that come and go faster than the fade never walk the level`(kind: ServerKind) {
-        let desk = Desk(kind) { $0.settings.timing.attack = .zero; $0.settings.timing.hold = .zero }
+        let desk = Desk(kind) {
+            $0.settings.timing.attack = .zero
+            $0.settings.timing.hold = .zero
+        }
         let music = desk.play("music")
         desk.settle()
         for round in 0..<10 {

@@ -1,6 +1,7 @@
-@testable import AudioPolicy
 import AudioSession
 import Testing
+
+@testable import AudioPolicy
 
 struct SessionPlannerTests {
     private let speakers = DeviceID(.output, 1)
@@ -15,7 +16,8 @@ struct SessionPlannerTests {
     }
 
     private func victim(
-        _ kind: AudioSessionClientKind? = .mediaPlayback, direction: AudioDirection = .output, playingSince: UInt64? = 1,
+        _ kind: AudioSessionClientKind? = .mediaPlayback, direction: AudioDirection = .output,
+        playingSince: UInt64? = 1,
         on outputs: Set<DeviceID>? = nil, isHeard: Bool = true, change: (inout PlannedStream) -> Void = { _ in }
     ) -> PlannedStream {
         var planned = PlannedStream(

@@ -1,5 +1,6 @@
-@testable import AudioSession
 import Testing
+
+@testable import AudioSession
 
 private let nobody = ClaimOwner(name: "test")
 
@@ -48,7 +49,9 @@ struct ArbiterTests {
         }
     }
 
-    @Test func `among the playback kinds the most recent claim wins, and the former one again when it is released`() throws {
+    @Test func `among the playback kinds the most recent claim wins, and the former one again when it is released`()
+        throws
+    {
         let kinds: [AudioSessionClientKind] = [.playback, .mediaPlayback, .game, .speech]
         var arbiter = Arbiter()
         var ids: [ClaimID] = []
@@ -237,7 +240,10 @@ struct ArbiterTests {
                 } else {
                     let id = try #require(outcome.state?.changed.first { $0.observed == claim.key }?.claim.id)
                     model.append(
-                        (Claim(id: id, kind: kind, origin: .observed, owner: claim.owner, counts: claim.counts), claim.key))
+                        (
+                            Claim(id: id, kind: kind, origin: .observed, owner: claim.owner, counts: claim.counts),
+                            claim.key
+                        ))
                 }
             }
             #expect(arbiter.winner == expected(), "seed \(seed)")

@@ -109,7 +109,9 @@ struct SessionPlanner {
 
     private func isInScope(_ holder: EffectHolder, _ victim: PlannedStream) -> Bool {
         if holder.kind == .recording && !victim.isHeardByMicrophones { return false }
-        guard settings.scope == .sameOutput, holder.kind != .recording, let outputs = holder.outputs else { return true }
+        guard settings.scope == .sameOutput, holder.kind != .recording, let outputs = holder.outputs else {
+            return true
+        }
         // A stream that is connected to nothing is heard nowhere; it gets its effect when it is connected.
         return !outputs.isDisjoint(with: victim.outputs)
     }

@@ -170,9 +170,10 @@ struct Ledger {
             for isMuted in value.mutes { text += LedgerRecord.storedMute(key: key, isMuted).line }
         }
         for (id, entry) in streams {
-            text += LedgerRecord.baseline(
-                id, volume: entry.volume, isMuted: entry.isMuted, restoreKey: entry.restoreKey
-            ).line
+            text +=
+                LedgerRecord.baseline(
+                    id, volume: entry.volume, isMuted: entry.isMuted, restoreKey: entry.restoreKey
+                ).line
             for volume in entry.written { text += LedgerRecord.volume(id, volume).line }
             if entry.mutedByUs { text += LedgerRecord.mute(id, true).line }
             if entry.hasSoftGain { text += LedgerRecord.soft(id).line }

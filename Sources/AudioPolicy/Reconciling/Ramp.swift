@@ -1,4 +1,5 @@
 import EventLoop
+
 import func Glibc.pow
 
 /// One fade of one stream: from the level it has, in equal steps of decibels, 20 ms apart.

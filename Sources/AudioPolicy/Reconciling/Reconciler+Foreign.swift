@@ -85,7 +85,8 @@ extension Reconciler {
         _ device: ServerDevice, _ stream: ServerStream, _ treatment: inout Treatment, expected: [Double],
         now: LoopInstant
     ) -> Bool {
-        guard let change = flatChanges[device.id], change.at + Self.flatSettling >= now, treatment.followed != change.at,
+        guard let change = flatChanges[device.id], change.at + Self.flatSettling >= now,
+            treatment.followed != change.at,
             expected.count == stream.volume.count, let ceiling = device.volume.max()
         else { return false }
         let isScaled = zip(expected, stream.volume).allSatisfy { expected, found in
@@ -153,7 +154,9 @@ extension Reconciler {
         let isTouched = treatment.baseline != stream.volume || wasMuted != stream.isMuted
         treatment.baseline = stream.volume
         treatment.baselineMuted = stream.isMuted
-        if !isTouched, same(stream.softGain, treatment.softGains.first), !same(stream.softGain, treatment.softGains.last) {
+        if !isTouched, same(stream.softGain, treatment.softGains.first),
+            !same(stream.softGain, treatment.softGains.last)
+        {
             // Nothing has come of it yet. The program may be late, or ignore it.
             treatment.retryAt = treatment.retryAt ?? now + Self.lateness
             retrying.insert(stream.id)

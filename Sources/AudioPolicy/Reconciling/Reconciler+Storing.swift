@@ -36,7 +36,9 @@ extension Reconciler {
         newest[stream.id.direction] = max(newest[stream.id.direction] ?? 0, stream.id.serial)
         guard isPulseAudio, healsRestoreEntries else { return }
         if !ledger.isEmpty { noteNewest() }
-        guard stream.id.serial > seenBefore[stream.id.direction] ?? 0, let inherited = stored.inherited(stream, now: now) else { return }
+        guard stream.id.serial > seenBefore[stream.id.direction] ?? 0,
+            let inherited = stored.inherited(stream, now: now)
+        else { return }
         var treatment = Treatment(of: stream)
         if let volume = inherited.volume {
             treatment.baseline = volume

@@ -29,9 +29,13 @@ struct WriteHistory<Value> {
 
     /// A write that the server turned down.
     mutating func dropLast(where matches: (Value) -> Bool) {
-        if let index = entries.indices.dropFirst().last(where: { matches(entries[$0].value) }) { entries.remove(at: index) }
+        if let index = entries.indices.dropFirst().last(where: { matches(entries[$0].value) }) {
+            entries.remove(at: index)
+        }
     }
 
     /// Whether a read has shown the last value. A server says nothing of a write that changes nothing.
-    func isConfirmed(_ same: (Value, Value) -> Bool) -> Bool { entries.dropFirst().allSatisfy { same($0.value, entries[0].value) } }
+    func isConfirmed(_ same: (Value, Value) -> Bool) -> Bool {
+        entries.dropFirst().allSatisfy { same($0.value, entries[0].value) }
+    }
 }
