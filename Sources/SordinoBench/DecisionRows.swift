@@ -130,8 +130,12 @@ extension Crowd {
         var time = 0.0
         for _ in 0..<repetitions {
             titles += 1
-            var call = Self.stream(2_000_000 + UInt64(titles), role: "phone", title: "a call")
+            let known = Self.stream(2_000_000, role: "phone", title: "a call")
+            var call = ServerStream(id: StreamID(.output, 2_000_000 + UInt64(titles)), properties: known.properties)
             call.client = 2_000_000
+            call.device = known.device
+            call.driver = known.driver
+            call.restoreKey = known.restoreKey
             let client = ServerClient(id: 2_000_000, properties: Self.client(2_000_000))
             for changes in [[.client(client), .stream(call)], [GraphChange.streamRemoved(call.id)]] {
                 let start = threadTime()

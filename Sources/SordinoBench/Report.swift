@@ -21,7 +21,7 @@ struct Series: Encodable {
         return values[index] + (values[index + 1] - values[index]) * (position - Double(index))
     }
 
-    enum CodingKeys: String, CodingKey { case runs, median, p95, least, greatest }
+    enum CodingKeys: String, CodingKey { case runs, median, p95, least, greatest, values }
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
@@ -31,6 +31,7 @@ struct Series: Encodable {
         try container.encode(p95, forKey: .p95)
         try container.encode(first, forKey: .least)
         try container.encode(last, forKey: .greatest)
+        try container.encode(values.map { ($0 * 100).rounded() / 100 }, forKey: .values)
     }
 }
 

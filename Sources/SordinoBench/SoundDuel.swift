@@ -9,6 +9,8 @@ final class SoundDuel {
         var back: [Double] = []
         /// How many of the times are those of a window and not of a sample.
         var inexact = 0
+        /// Recordings in which the machine did not let a player play, and which were made again.
+        var torn = 0
         var failures: [String] = []
     }
 
@@ -45,7 +47,7 @@ final class SoundDuel {
         while left > 0 {
             let count = min(left, Self.burstsPerTurn)
             left -= count
-            let music = try Self.music.map { try player($0, 0.02, role: ["music", "Music"], latency: 100) }
+            let music = try Self.music.map { try player($0, 0.02, role: ["music", "Music"], latency: 500) }
             let level = decibels(0.02)
             for tone in Self.music { try await meter.waitFor(tone, at: level, within: 1) }
             for index in contestants.indices {
@@ -61,17 +63,26 @@ final class SoundDuel {
     private func turn(_ contestant: any Contestant, _ count: Int) async throws {
         try await contestant.begin(in: server)
         var result = results[contestant.name] ?? Result()
-        for burst in 0...count {
+        // The first one warms up.
+        _ = try await record()
+        var left = count
+        var patience = 3 * count
+        while left > 0, patience > 0 {
+            patience -= 1
             let samples = try await record()
-            guard burst > 0 else { continue }
             do throws(SoundRigError) {
                 let timing = try BurstTiming(of: samples, voice: Self.voice, music: Self.music)
+                guard !timing.down.isTorn, !timing.back.isTorn else {
+                    result.torn += 1
+                    continue
+                }
                 result.down.append(timing.down.last)
                 result.back.append(timing.back.last)
                 if !timing.down.isExact || !timing.back.isExact { result.inexact += 1 }
             } catch {
                 result.failures.append(error.description)
             }
+            left -= 1
         }
         results[contestant.name] = result
         try await contestant.end()

@@ -111,6 +111,7 @@ extension Bench {
             guard let result = duel.results[name] else { return nil }
             var words: [String] = []
             if let failure = result.failures.first { words.append("\(result.failures.count) not heard: \(failure)") }
+            if result.torn > 0 { words.append("\(result.torn) torn by the machine and heard again") }
             if result.inexact > 0 { words.append("\(result.inexact) to 1.7 ms only") }
             return words.isEmpty ? nil : "\(name): \(words.joined(separator: ", "))"
         }

@@ -15,6 +15,9 @@ public struct BurstTiming: Equatable, Sendable {
         public var ratio: Double
         /// Whether the sample was found; else the times are those of a window of 1.67 ms.
         public var isExact: Bool
+        /// Whether a tone was gone for a moment: the machine did not let its player play. The times may then be those of
+        /// the gap.
+        public var isTorn: Bool
     }
 
     public var down: Edge
@@ -95,6 +98,7 @@ private struct EdgeFinder {
         var crossings: [Int] = []
         var ratios: [Double] = []
         var amplitude = 0.0
+        var isTorn = false
         let before = 960..<max(960, edgeSample - 2880)
         let after = min(edgeSample + 2880, rest.count - 1200)..<rest.count - 200
         guard before.count > 480, after.count > 480 else { throw SoundRigError("the recording is too short") }
@@ -113,12 +117,15 @@ private struct EdgeFinder {
             crossings.append(last + Self.period / 2)
             ratios.append(ratio)
             amplitude = max(amplitude, start, end)
+            // A window over a change of level has something between the two; one over a gap has less than either.
+            let low = 0.5 * min(start, end)
+            isTorn = isTorn || magnitudes[480..<magnitudes.count - 80].contains { $0 < low }
         }
         let first = change(near: crossings.min() ?? 0, amplitude, isLast: false)
         let last = change(near: crossings.max() ?? 0, amplitude, isLast: true)
         return BurstTiming.Edge(
             first: milliseconds(first ?? crossings.min() ?? 0), last: milliseconds(last ?? crossings.max() ?? 0),
-            ratio: median(ratios), isExact: first != nil && last != nil)
+            ratio: median(ratios), isExact: first != nil && last != nil, isTorn: isTorn)
     }
 
     /// The sample at which something changed first or last, near a place; `nil` if that is not where it was expected.

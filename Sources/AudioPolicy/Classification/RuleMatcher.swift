@@ -19,7 +19,11 @@ struct RuleMatcher {
         /// Each pattern with the alternative that it is a condition of.
         var patterns: [(fits: @Sendable (String?) -> Bool, alternative: Int)] = []
         /// The alternatives whose condition on this property holds, by value; one per condition that does.
-        var answers: [String?: [Int]] = [:]
+        var answers: [String: [Int]] = [:]
+        /// The same where there is no value.
+        var absent: [Int] = []
+
+        func answer(_ value: String?) -> [Int] { patterns.filter { $0.fits(value) }.map(\.alternative) }
     }
 
     /// Answers kept per property, and the longest value they are kept for; titles must not fill the memory.
@@ -31,6 +35,8 @@ struct RuleMatcher {
     private let userRules: Int
     private var alternatives: [Alternative] = []
     private var properties: [PropertyPatterns] = []
+    /// The properties that any rule looks at.
+    let propertyNames: [String]
     /// Conditions met so far, by alternative; zero between uses.
     private var met: [Int]
 
@@ -51,11 +57,10 @@ struct RuleMatcher {
                 alternatives.append(Alternative(rule: number, conditions: match.count))
             }
         }
+        for index in properties.indices { properties[index].absent = properties[index].answer(nil) }
+        propertyNames = properties.map(\.property)
         met = Array(repeating: 0, count: alternatives.count)
     }
-
-    /// The properties that any rule looks at.
-    var propertyNames: [String] { properties.map(\.property) }
 
     /// The rules that match, in their order. `values`: of `propertyNames`, in the same order; `nil` where there is none.
     mutating func matching(_ values: [String?]) -> [Match] {
@@ -71,13 +76,15 @@ struct RuleMatcher {
             if met[alternative] == alternatives[alternative].conditions { found.insert(alternatives[alternative].rule) }
             met[alternative] = 0
         }
+        guard !found.isEmpty else { return [] }
         return found.sorted().map { Match(rule: rules[$0], isTable: $0 >= userRules) }
     }
 
     private mutating func answer(_ index: Int, _ value: String?) -> [Int] {
+        guard let value else { return properties[index].absent }
         if let known = properties[index].answers[value] { return known }
-        let answer = properties[index].patterns.filter { $0.fits(value) }.map(\.alternative)
-        guard (value?.utf8.count ?? 0) <= Self.longestAnswered else { return answer }
+        let answer = properties[index].answer(value)
+        guard value.utf8.count <= Self.longestAnswered else { return answer }
         if properties[index].answers.count >= Self.mostAnswers { properties[index].answers.removeAll() }
         properties[index].answers[value] = answer
         return answer

@@ -23,6 +23,12 @@ public final class SoundServerDriver: AudioSessionDriver {
         var effectSince: Double?
     }
 
+    /// What people are told once the operations have been sent; of a stream's effect not even the words are made before.
+    private enum PendingEvent {
+        case event(SessionEvent)
+        case effect(StreamID)
+    }
+
     let loop: any EventLoop
     private let processes: any ProcessInspector
     private let store: any LedgerStore
@@ -56,7 +62,7 @@ public final class SoundServerDriver: AudioSessionDriver {
     private var movedStreams: Set<StreamID> = []
     private var dirtyClaims: Set<ClaimID> = []
     private var everythingIsDirty = false
-    private var pendingEvents: [SessionEvent] = []
+    private var pendingEvents: [PendingEvent] = []
     private var timer: (any LoopTimer)?
     private var timerDeadline: LoopInstant?
     private var meters: Set<StreamID> = []
@@ -487,14 +493,26 @@ public final class SoundServerDriver: AudioSessionDriver {
     }
 
     private func announceEffect(of id: StreamID) {
-        guard onSessionEvent != nil, let stream = streamStatus(id) else { return }
-        announce(.init(time: loop.wallClock, event: .effectChanged, stream: stream))
+        if onSessionEvent != nil { pendingEvents.append(.effect(id)) }
     }
 
     /// Tells it once the operations of the present turn have been sent, which never wait for a listener.
     func announce(_ event: SessionEvent) {
         guard let onSessionEvent else { return }
-        if depth > 0 { pendingEvents.append(event) } else { onSessionEvent(event) }
+        if depth > 0 { pendingEvents.append(.event(event)) } else { onSessionEvent(event) }
+    }
+
+    private func tellPending() {
+        let pending = pendingEvents
+        pendingEvents.removeAll()
+        for item in pending {
+            switch item {
+            case .event(let event): onSessionEvent?(event)
+            case .effect(let id):
+                guard let stream = streamStatus(id) else { continue }
+                onSessionEvent?(.init(time: loop.wallClock, event: .effectChanged, stream: stream))
+            }
+        }
     }
 
     /// The ledger first, then the operations, then everything that can wait.
@@ -516,9 +534,7 @@ public final class SoundServerDriver: AudioSessionDriver {
             }
         }
         setTimer()
-        let events = pendingEvents
-        pendingEvents.removeAll()
-        for event in events { onSessionEvent?(event) }
+        tellPending()
     }
 
     private func setTimer() {

@@ -77,8 +77,8 @@ struct Ledger {
     mutating func append(_ record: LedgerRecord) {
         keep(record)
         // An emptied store has lost its first line, which says which server the others are about.
-        if lines == 0, let server { pending += LedgerRecord.server(server.kind, instance: server.instance).line }
-        pending += record.line
+        if lines == 0, let server { LedgerRecord.server(server.kind, instance: server.instance).write(to: &pending) }
+        record.write(to: &pending)
         lines += 1
     }
 
@@ -93,7 +93,7 @@ struct Ledger {
         } else {
             store.append(pending)
         }
-        pending = ""
+        pending.removeAll(keepingCapacity: true)
     }
 
     /// Starts over with what is still to be undone, for a server whose run is another.
@@ -121,11 +121,10 @@ struct Ledger {
             setStream(id, StreamEntry(volume: volume, isMuted: isMuted, restoreKey: key))
             if let key { keepBaseline(key, volume) }
         case .volume(let id, let volume):
-            if var entry = streams[id] {
-                Self.note(volume, in: &entry.written)
-                streams[id] = entry
-            }
-            if let entry = streams[id], let key = entry.restoreKey, entry.volume != volume { keepWritten(key, volume) }
+            guard let index = streams.index(forKey: id) else { break }
+            Self.note(volume, in: &streams.values[index].written)
+            let entry = streams.values[index]
+            if let key = entry.restoreKey, entry.volume != volume { keepWritten(key, volume) }
         case .mute(let id, let isMuted):
             streams[id]?.mutedByUs = isMuted
             if let key = streams[id]?.restoreKey { stored[key]?.mutes.insert(isMuted) }
@@ -144,9 +143,8 @@ struct Ledger {
     }
 
     private mutating func keepWritten(_ key: String, _ volume: [Double]) {
-        guard var entry = stored[key] else { return }
-        Self.note(volume, in: &entry.written)
-        stored[key] = entry
+        guard let index = stored.index(forKey: key) else { return }
+        Self.note(volume, in: &stored.values[index].written)
     }
 
     private mutating func keepBaseline(_ key: String, _ volume: [Double]) {
@@ -156,6 +154,7 @@ struct Ledger {
     }
 
     private static func note(_ volume: [Double], in written: inout [[Double]]) {
+        if written.last == volume { return }
         if let index = written.firstIndex(of: volume) { written.remove(at: index) }
         written.append(volume)
         if written.count > memory { written.removeFirst() }

@@ -28,25 +28,55 @@ enum LedgerRecord: Equatable, Sendable {
     case loaded(name: String)
 
     var line: String {
+        var text = ""
+        write(to: &text)
+        return text
+    }
+
+    /// Appends the line. A duck of many streams waits for as many lines, so nothing is made that is not kept.
+    func write(to text: inout String) {
         switch self {
-        case .server(let kind, let instance): "I \(kind.rawValue) \(encode(instance))\n"
+        case .server(let kind, let instance): text += "I \(kind.rawValue) \(encoded(instance))"
         case .baseline(let id, let volume, let isMuted, let key):
-            "B \(text(id)) \(isMuted ? 1 : 0) \(text(volume)) \(key.map(encode) ?? "-")\n"
-        case .volume(let id, let volume): "W \(text(id)) \(text(volume))\n"
-        case .mute(let id, let isMuted): "M \(text(id)) \(isMuted ? 1 : 0)\n"
-        case .soft(let id): "G \(text(id))\n"
-        case .pause(let id): "P \(text(id))\n"
-        case .seen(let id): "X \(text(id))\n"
-        case .done(let id): "D \(text(id))\n"
-        case .stored(let key, .none): "S \(encode(key))\n"
+            begin("B ", id, &text)
+            text += isMuted ? " 1 " : " 0 "
+            add(volume, to: &text)
+            text += " "
+            if let key { add(key, to: &text) } else { text += "-" }
+        case .volume(let id, let volume):
+            begin("W ", id, &text)
+            text += " "
+            add(volume, to: &text)
+        case .mute(let id, let isMuted):
+            begin("M ", id, &text)
+            text += isMuted ? " 1" : " 0"
+        case .soft(let id): begin("G ", id, &text)
+        case .pause(let id): begin("P ", id, &text)
+        case .seen(let id): begin("X ", id, &text)
+        case .done(let id): begin("D ", id, &text)
+        default: writeStored(to: &text)
+        }
+        text += "\n"
+    }
+
+    private func writeStored(to text: inout String) {
+        switch self {
+        case .stored(let key, .none): text += "S \(encoded(key))"
         case .stored(let key, .some(let entry)):
-            "S \(encode(key)) \(entry.isMuted ? 1 : 0) \(text(entry.volume)) \(encode(entry.channelMap)) \(entry.device.map(encode) ?? "-")\n"
-        case .storedVolume(let key, let volume): "V \(encode(key)) \(text(volume))\n"
-        case .storedBaseline(let key, let volume): "R \(encode(key)) \(text(volume))\n"
-        case .storedMute(let key, let isMuted): "N \(encode(key)) \(isMuted ? 1 : 0)\n"
-        case .storedDone(let key): "F \(encode(key))\n"
-        case .unloaded(let policy): "U \(encode(policy.name)) \(encode(policy.arguments))\n"
-        case .loaded(let name): "L \(encode(name))\n"
+            text += "S \(encoded(key)) \(entry.isMuted ? 1 : 0) "
+            add(entry.volume, to: &text)
+            text += " \(encoded(entry.channelMap)) \(entry.device.map(encoded) ?? "-")"
+        case .storedVolume(let key, let volume):
+            text += "V \(encoded(key)) "
+            add(volume, to: &text)
+        case .storedBaseline(let key, let volume):
+            text += "R \(encoded(key)) "
+            add(volume, to: &text)
+        case .storedMute(let key, let isMuted): text += "N \(encoded(key)) \(isMuted ? 1 : 0)"
+        case .storedDone(let key): text += "F \(encoded(key))"
+        case .unloaded(let policy): text += "U \(encoded(policy.name)) \(encoded(policy.arguments))"
+        case .loaded(let name): text += "L \(encoded(name))"
+        default: break
         }
     }
 
@@ -110,30 +140,48 @@ enum LedgerRecord: Equatable, Sendable {
     private static func flag(_ text: String) -> Bool? { ["0": false, "1": true][text] }
 }
 
-private func text(_ id: StreamID) -> String { "\(id.direction.rawValue) \(id.serial)" }
+private func begin(_ word: String, _ id: StreamID, _ text: inout String) {
+    text += word
+    text += id.direction.rawValue
+    text += " "
+    text += String(id.serial)
+}
+
 /// Swift prints the shortest text that reads back as the same number, to the bit.
-private func text(_ volume: [Double]) -> String {
-    var result = ""
+private func add(_ volume: [Double], to text: inout String) {
     for (index, value) in volume.enumerated() {
-        if index > 0 { result += "," }
-        result += value.description
+        if index > 0 { text += "," }
+        text += value.description
     }
+}
+
+private func encoded(_ text: String) -> String {
+    var result = ""
+    add(text, to: &result)
     return result
 }
 
-private func encode(_ text: String) -> String {
-    guard !text.isEmpty else { return "%" }
-    var result = ""
-    for byte in text.utf8 {
-        if byte > 0x20 && byte < 0x7F && byte != 0x25 && byte != 0x2D {
-            result.unicodeScalars.append(Unicode.Scalar(byte))
-        } else {
-            let digits = Array("0123456789ABCDEF")
-            result += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
+/// One word, that is neither empty nor the dash that stands for none.
+private func add(_ text: String, to result: inout String) {
+    if text.isEmpty {
+        result += "%"
+    } else if text == "-" {
+        result += "%2D"
+    } else if text.utf8.allSatisfy(isPlain) {
+        result += text
+    } else {
+        for byte in text.utf8 {
+            if isPlain(byte) {
+                result.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                let digits = Array("0123456789ABCDEF")
+                result += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
+            }
         }
     }
-    return result
 }
+
+private func isPlain(_ byte: UInt8) -> Bool { byte > 0x20 && byte < 0x7F && byte != 0x25 }
 
 private func decode(_ text: String) -> String {
     guard text != "%" else { return "" }

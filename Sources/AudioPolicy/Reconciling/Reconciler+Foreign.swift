@@ -149,6 +149,7 @@ extension Reconciler {
             // Its program stopped and started it within one wake-up of ours: that has undone the pause.
             if before?.isCorked == true, !stream.isCorked { startedAgain.insert(stream.id) }
         }
+        if let resumed = treatment.resumed, resumed <= stream.includesBatch { treatment.resumed = nil }
         guard !stream.volume.isEmpty else { return }
         let wasMuted = treatment.baselineMuted
         let isTouched = treatment.baseline != stream.volume || wasMuted != stream.isMuted

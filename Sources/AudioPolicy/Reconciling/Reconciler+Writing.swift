@@ -104,7 +104,11 @@ extension Reconciler {
         let before = treatment.silencing
         treatment.silencing = method
         switch before {
-        case .pauseCommand: if !treatment.hasStoppedItself { operations.append(.resume(stream.id)) }
+        case .pauseCommand:
+            if !treatment.hasStoppedItself {
+                operations.append(.resume(stream.id))
+                treatment.resumed = nextBatch
+            }
         case .corkRequest: releaseCork(&treatment)
         case .mute, nil: break
         }

@@ -214,7 +214,7 @@ struct Reconciler {
     }
 
     private func isConfirmed(_ treatment: Treatment) -> Bool {
-        if !isPulseAudio { return treatment.softGains.isConfirmed { same($0, $1) } }
+        if !isPulseAudio { return treatment.resumed == nil && treatment.softGains.isConfirmed { same($0, $1) } }
         return treatment.cork.released == nil && treatment.mutes.isConfirmed(==)
             && treatment.volumes.isConfirmed { resolution.equal($0, $1) }
     }

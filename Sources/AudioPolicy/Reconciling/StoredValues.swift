@@ -24,7 +24,12 @@ struct StoredValues {
         var lastWrite: LoopInstant
 
         mutating func note(_ value: [Double], at now: LoopInstant) {
-            volumes.removeAll { $0.value == value }
+            // One batch writes one value to many streams.
+            if let last = volumes.last, last.value == value {
+                volumes.removeLast()
+            } else {
+                volumes.removeAll { $0.value == value }
+            }
             volumes.append((value, now))
             if volumes.count > StoredValues.memory { volumes.removeFirst(StoredValues.memory / 2) }
         }
@@ -69,10 +74,10 @@ struct StoredValues {
     }
 
     mutating func wrote(_ key: String, _ id: StreamID, volume: [Double], now: LoopInstant) {
-        guard tracked[key] != nil else { return }
-        tracked[key]?.streams[id, default: Touched()].volume = volume
-        tracked[key]?.note(volume, at: now)
-        tracked[key]?.lastWrite = now
+        guard let index = tracked.index(forKey: key) else { return }
+        tracked.values[index].streams[id, default: Touched()].volume = volume
+        tracked.values[index].note(volume, at: now)
+        tracked.values[index].lastWrite = now
     }
 
     mutating func wrote(_ key: String, _ id: StreamID, mute: Bool, now: LoopInstant) {

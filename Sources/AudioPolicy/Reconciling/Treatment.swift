@@ -40,6 +40,8 @@ struct Treatment {
     var holders: Set<ClaimID> = []
     /// The holders at the moment when somebody else undid the effect; empty: nobody did.
     var overriddenHolders: Set<ClaimID> = []
+    /// PipeWire: the batch that started it again, until a read includes it.
+    var resumed: UInt64?
     /// PipeWire: a stream that stopped playing by itself while paused by us is not started again.
     var hasStoppedItself = false
 
