@@ -65,7 +65,8 @@ struct CorkRequestTests {
         }
     }
 
-    @Test func `a program that its user starts again takes the request back, and the rest is muted`() {
+    @Test func `a program that its user starts again takes the request back and gets the level, and the rest is muted`()
+    {
         let desk = desk()
         let music = desk.play("music")
         let other = desk.play("music", "other")
@@ -75,7 +76,7 @@ struct CorkRequestTests {
         desk.server.cork(music, false)
         desk.settle()
         #expect(requests(desk).last == [])
-        #expect(desk.isHeard(music, at: 0) && desk.session.isOverridden(music))
+        #expect(desk.isHeard(music, at: -14) && desk.server[music]?.isCorked == false)
         #expect(desk.isSilent(other) && desk.server[other]?.isMuted == true)
         desk.server.stop(call)
         desk.settle()
