@@ -26,7 +26,8 @@ import Testing
             let music = try await desktop.music()
             let before = try await desktop.volume(of: music.stream)
             #expect(before == [32768, 32768], "with flat volumes a stream starts at the sink's volume")
-            let own = try await ear.waitFor(music.frequency, "to be heard") { $0 > -60 }
+            let own = Desktop.baseline + 60 * log10(0.5)
+            try await ear.waitFor(music.frequency, at: own)
             var allowed = try await Self.sinkVolume(desktop)
             // Nothing lowers a sink that a stream has raised, so a look afterwards is enough.
             func watch(_ body: () async throws -> Void) async throws {
