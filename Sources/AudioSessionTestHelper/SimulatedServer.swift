@@ -229,6 +229,11 @@ public final class SimulatedServer {
         }
     }
 
+    /// PipeWire: the session manager is gone, and with it the links of these streams.
+    public func disconnect(_ ids: [StreamID]) {
+        for id in ids { relink(id, to: nil) }
+    }
+
     /// Somebody edits the store itself.
     public func setStored(_ entry: RestoreEntry) {
         store[entry.key] = entry
@@ -260,6 +265,9 @@ public final class SimulatedServer {
     }
 
     // MARK: Read-outs
+
+    /// PulseAudio: streams that the module has muted and asked to pause.
+    public var askedToPause: Set<StreamID> { corks.applied }
 
     public subscript(id: StreamID) -> ServerStream? { streams[id]?.info }
 
@@ -305,6 +313,8 @@ public final class SimulatedServer {
         // A relink starts a paused node again, audibly.
         state.isPaused = false
         streams[id] = state
+        // The module forgets whom it has muted and asked to pause.
+        corks.applied.remove(id)
         post(.stream(id), .change)
         evaluateCorks()
     }

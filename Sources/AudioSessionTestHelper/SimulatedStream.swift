@@ -51,3 +51,13 @@ extension SimulatedStream {
         info.linkGroup = linkGroup
     }
 }
+
+extension SimulatedStream {
+    /// Its program plays silence.
+    public mutating func setSilent() { loudness = 0 }
+}
+
+extension SimulatedStream {
+    /// Its program does not care for a stored mute.
+    public mutating func unmute() { info.isMuted = false }
+}

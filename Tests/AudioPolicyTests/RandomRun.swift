@@ -220,7 +220,8 @@ final class RandomRun {
     }
 
     private func move(_ id: StreamID) {
-        guard id.direction == .output, let device = outputs.randomElement(using: &random) else { return }
+        // The server's module forgets a stream that moves, and what that leaves cannot be undone from outside.
+        guard id.direction == .output, !real.askedToPause.contains(id), let device = outputs.randomElement(using: &random) else { return }
         note("user moves it to \(device.serial)", id)
         for server in [real, shadow] { server.move(id, to: device) }
         touched(id)
@@ -238,7 +239,7 @@ final class RandomRun {
     }
 
     private func changeDefault() {
-        guard let device = outputs.randomElement(using: &random) else { return }
+        guard real.askedToPause.isEmpty, let device = outputs.randomElement(using: &random) else { return }
         note("the default is \(device.serial)")
         for server in [real, shadow] { server.setDefault(device) }
     }

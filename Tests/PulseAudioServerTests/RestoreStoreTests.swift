@@ -48,7 +48,11 @@ import Testing
         watcher.changes = []
         watcher.server.perform(read.values.map { .writeRestoreEntry($0) })
         try watcher.settle()
-        #expect(watcher.changes.count == 1, "only the marker, since nothing was changed: \(watcher.changes)")
+        // Each write of ours is read back, and nothing has changed by it.
+        for case .restoreEntry(let entry) in watcher.changes where read[entry.key] != nil {
+            #expect(read[entry.key] == entry)
+        }
+        #expect(try Watcher(pulse.address).graph.restoreEntries.filter { read[$0.key] != nil } == read)
         watcher.server.perform([.deleteRestoreEntry(key: entries[0].key)])
         try watcher.wait("removed") { watcher.graph.restoreEntries[entries[0].key] == nil }
         #expect(watcher.changes.contains(.restoreEntryRemoved(entries[0].key)))

@@ -54,7 +54,7 @@ import Testing
 
     @Test("CLS-03: an open and silent room tagged phone leaves music alone, and the next track too", arguments: HeadlessServerKind.allCases)
     func silentRoom(kind: HeadlessServerKind) async throws {
-        let timing = "timing = { attack-ms = 0  fade-up-ms = 0  hold-ms = 0  silence-s = { voice = 1 } }"
+        let timing = "timing = { attack-ms = 0  fade-up-ms = 0  hold-ms = 0  silence-s = { voice = 3 } }"
         try await onDesktop(kind, configuration: timing) { desktop in
             let ear = try await desktop.ear()
             _ = try await desktop.play("phone", Desktop.Tone.voice) { $0.silent = true }

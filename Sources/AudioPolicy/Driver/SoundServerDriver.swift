@@ -195,7 +195,6 @@ public final class SoundServerDriver: AudioSessionDriver {
 
     private func changed(_ changes: [GraphChange]) {
         var before: [(stream: ServerStream, old: ServerStream?)] = []
-        var flatChanges: [DeviceID: Double] = [:]
         for change in changes {
             switch change {
             case .stream(let stream): before.append((stream, graph.streams[stream.id]))
@@ -204,7 +203,7 @@ public final class SoundServerDriver: AudioSessionDriver {
                 if device.isFlat, let old = graph.devices[device.id]?.volume.max(), let new = device.volume.max(),
                     old != new, old > 0
                 {
-                    flatChanges[device.id] = new / old
+                    reconciler?.flatChanges[device.id] = (new / old, loop.now)
                 }
                 if topology.setDevice(device) { everythingIsDirty = true }
                 if setLoudspeaker(device) { everythingIsDirty = true }
@@ -220,7 +219,6 @@ public final class SoundServerDriver: AudioSessionDriver {
         guard let kind = info?.kind else { return }
         let classified = classifier.update(changes, graph: graph, kind: kind)
         dirtyStreams.formUnion(classified)
-        reconciler?.flatChanges = flatChanges
         for (stream, old) in before { observe(stream, before: old) }
         for id in classified { if let stream = graph.streams[id] { place(stream) } }
         for change in changes {

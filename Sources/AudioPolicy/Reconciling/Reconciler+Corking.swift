@@ -39,7 +39,7 @@ extension Reconciler {
     mutating func noteModulesMute(of treatment: Treatment, _ id: StreamID, now: LoopInstant) {
         guard let key = treatment.restoreKey else { return }
         stored.track(key, now: now)
-        stored.wrote(key, id, mute: true, own: treatment.baselineMuted, now: now)
+        stored.wrote(key, id, mute: true, now: now)
     }
 
     /// The server's module forgets a stream that moves: it will neither unmute it nor ask it to go on. Its mute is ours

@@ -16,22 +16,28 @@ extension Reconciler {
     mutating func observePulseAudio(
         _ stream: ServerStream, _ treatment: inout Treatment, in graph: ServerGraph, now: LoopInstant
     ) {
-        let expected = treatment.volumes.expected(including: stream.includesBatch)
-        if !resolution.same(stream.volume, expected) {
-            if let scaled = scaledWithSink(stream, treatment, expected: expected, in: graph) {
-                treatment.baseline = scaled
-                treatment.volumes.read(stream.volume, including: stream.includesBatch)
-                if let key = treatment.restoreKey { stored.setOwn(key, stream.id, volume: scaled) }
-                noteNewBaseline(treatment, stream.id)
-                // What was under way was meant for the sink's former volume.
-                writeVolume(&treatment, stream.id, now: now)
-            } else {
-                takeForeignVolume(stream, &treatment, in: graph, now: now)
-            }
-        }
+        observeVolume(stream, &treatment, in: graph, now: now)
         guard !observeCork(stream, &treatment) else { return }
         let expectedMute = treatment.mutes.expected(including: stream.includesBatch)
         if stream.isMuted != expectedMute { takeForeignMute(stream, &treatment, in: graph, now: now) }
+    }
+
+    private mutating func observeVolume(
+        _ stream: ServerStream, _ treatment: inout Treatment, in graph: ServerGraph, now: LoopInstant
+    ) {
+        let expected = treatment.volumes.expected(including: stream.includesBatch)
+        guard !resolution.same(stream.volume, expected) else { return endSuspicion(&treatment, stream.id) }
+        if let device = stream.device.flatMap({ graph.devices[$0] }), device.isFlat {
+            if follow(device, stream, &treatment, expected: expected, now: now) { return }
+            let until = treatment.suspectUntil ?? now + Self.flatSettling
+            if now < until {
+                treatment.suspectUntil = until
+                suspects.insert(stream.id)
+                return
+            }
+        }
+        endSuspicion(&treatment, stream.id)
+        takeForeignVolume(stream, &treatment, in: graph, now: now)
     }
 
     private mutating func takeForeignVolume(
@@ -68,19 +74,51 @@ extension Reconciler {
         writeMute(&treatment, stream.id, treatment.silencing == .mute || treatment.baselineMuted, now: now)
     }
 
+    // MARK: Flat volumes
+
+    /// A sink's change comes to be known up to so long after, or before, those of its streams.
+    private static let flatSettling: Duration = .milliseconds(60)
+
     /// With flat volumes a sink's change scales the volumes of its streams: no override, and the baseline goes along, but
     /// never above the sink.
-    private func scaledWithSink(
-        _ stream: ServerStream, _ treatment: Treatment, expected: [Double], in graph: ServerGraph
-    ) -> [Double]? {
-        guard let device = stream.device.flatMap({ graph.devices[$0] }), device.isFlat,
-            let factor = flatChanges[device.id], expected.count == stream.volume.count,
-            let ceiling = device.volume.max()
-        else { return nil }
+    private mutating func follow(
+        _ device: ServerDevice, _ stream: ServerStream, _ treatment: inout Treatment, expected: [Double],
+        now: LoopInstant
+    ) -> Bool {
+        guard let change = flatChanges[device.id], change.at + Self.flatSettling >= now, treatment.followed != change.at,
+            expected.count == stream.volume.count, let ceiling = device.volume.max()
+        else { return false }
         let isScaled = zip(expected, stream.volume).allSatisfy { expected, found in
-            abs(expected * factor - found) <= 0.02 * max(expected * factor, found) + resolution.step
+            abs(expected * change.factor - found) <= 0.02 * max(expected * change.factor, found) + resolution.step
         }
-        return isScaled ? treatment.baseline.map { min($0 * factor, ceiling) } : nil
+        guard isScaled else { return false }
+        endSuspicion(&treatment, stream.id)
+        treatment.followed = change.at
+        treatment.baseline = treatment.baseline.map { min($0 * change.factor, ceiling) }
+        treatment.volumes.read(stream.volume, including: stream.includesBatch)
+        if let key = treatment.restoreKey { stored.follow(key, stream.id, volume: stream.volume) }
+        noteNewBaseline(treatment, stream.id)
+        // What was under way was meant for the sink's former volume.
+        writeVolume(&treatment, stream.id, now: now)
+        return true
+    }
+
+    private mutating func endSuspicion(_ treatment: inout Treatment, _ id: StreamID) {
+        treatment.suspectUntil = nil
+        suspects.remove(id)
+    }
+
+    /// Looks again at streams whose sink may have changed.
+    mutating func resolveSuspects(in graph: ServerGraph, now: LoopInstant) {
+        for id in suspects.sorted() {
+            guard let stream = graph.streams[id], var treatment = treatments[id] else {
+                suspects.remove(id)
+                continue
+            }
+            observeVolume(stream, &treatment, in: graph, now: now)
+            treatments[id] = treatment
+            // An override of it is planned with the next turn's plans; the level itself is somebody else's already.
+        }
     }
 
     /// A stream that we do nothing to, but whose key we have touched: its user's changes are the store's own.
@@ -110,6 +148,7 @@ extension Reconciler {
             // Its program stopped and started it within one wake-up of ours: that has undone the pause.
             if before?.isCorked == true, !stream.isCorked { startedAgain.insert(stream.id) }
         }
+        if let resumed = treatment.resumed, resumed <= stream.includesBatch { treatment.resumed = nil }
         guard !stream.volume.isEmpty else { return }
         let wasMuted = treatment.baselineMuted
         let isTouched = treatment.baseline != stream.volume || wasMuted != stream.isMuted

@@ -88,23 +88,19 @@ extension Reconciler {
             }
             // What has changed while nobody looked is the baseline from now on.
             noteAgain(treatment, stream.id, written: isOurs ? entry.written : [], isMuted: isMutedByUs)
-            if let key = treatment.restoreKey { adoptKey(key, stream.id, entry, treatment, now: now) }
+            if let key = treatment.restoreKey, stored.isTracked(key) {
+                // The server goes on storing the stream at each of its changes.
+                if isOurs { stored.wrote(key, stream.id, volume: stream.volume, now: now) }
+                if isMutedByUs { stored.wrote(key, stream.id, mute: true, now: now) }
+            }
         } else {
             treatment.factor = stream.softGain == nil ? 1 : nil
             if stream.softGain != nil { treatment.adoptSoftGain() }
+            if entry.hasSoftGain, stream.softGain?.isMuted == true, !stream.isMuted { treatment.silencing = .mute }
             if entry.isPaused { treatment.silencing = .pauseCommand }
         }
         treatments[stream.id] = treatment
         return treatment.silencing != nil
-    }
-
-    /// The server goes on storing the stream at each of its changes.
-    private mutating func adoptKey(
-        _ key: String, _ id: StreamID, _ entry: Ledger.StreamEntry, _ treatment: Treatment, now: LoopInstant
-    ) {
-        guard stored.isTracked(key) else { return }
-        if !entry.written.isEmpty { stored.wrote(key, id, volume: entry.volume, own: treatment.baseline, now: now) }
-        if entry.mutedByUs { stored.wrote(key, id, mute: true, own: treatment.baselineMuted, now: now) }
     }
 
     /// Takes up entries of the store that an earlier run has changed and not healed, before the store is read.

@@ -51,13 +51,15 @@ extension Reconciler {
 
     /// PulseAudio. Sends nothing that the server has, or will have, anyway: it would be silent about it.
     mutating func writeVolume(_ treatment: inout Treatment, _ id: StreamID, now: LoopInstant) {
+        // Above a flat sink's new volume it would raise the sink.
+        guard treatment.suspectUntil == nil else { return }
         let volume = treatment.scaled(treatment.factor ?? 1)
         guard !resolution.equal(volume, treatment.volumes.last) else { return }
         noteBaseline(treatment, id, now: now)
         ledger.append(.volume(id, volume))
         operations.append(.setVolume(id, volume))
         treatment.volumes.sent(volume, in: nextBatch)
-        if let key = treatment.restoreKey { stored.wrote(key, id, volume: volume, own: treatment.baseline, now: now) }
+        if let key = treatment.restoreKey { stored.wrote(key, id, volume: volume, now: now) }
     }
 
     /// PipeWire: soft volumes and soft mute, always both, or neither.
@@ -102,7 +104,11 @@ extension Reconciler {
         let before = treatment.silencing
         treatment.silencing = method
         switch before {
-        case .pauseCommand: if !treatment.hasStoppedItself { operations.append(.resume(stream.id)) }
+        case .pauseCommand:
+            if !treatment.hasStoppedItself {
+                operations.append(.resume(stream.id))
+                treatment.resumed = nextBatch
+            }
         case .corkRequest: releaseCork(&treatment)
         case .mute, nil: break
         }
@@ -131,7 +137,7 @@ extension Reconciler {
         ledger.append(.mute(id, mute))
         operations.append(.setMute(id, mute))
         treatment.mutes.sent(mute, in: nextBatch)
-        if let key = treatment.restoreKey { stored.wrote(key, id, mute: mute, own: treatment.baselineMuted, now: now) }
+        if let key = treatment.restoreKey { stored.wrote(key, id, mute: mute, now: now) }
     }
 
     // MARK: The ledger

@@ -23,8 +23,10 @@ struct Reconciler {
     var corks = CorkRequests()
     /// Streams that were paused by us and that somebody has started again: they began after their holders.
     var startedAgain: Set<StreamID> = []
-    /// PulseAudio: flat sinks whose volume has changed with the events now being handled, and by which factor.
-    var flatChanges: [DeviceID: Double] = [:]
+    /// PulseAudio, flat volumes: by which factor a sink's volume has changed last, and when.
+    var flatChanges: [DeviceID: (factor: Double, at: LoopInstant)] = [:]
+    /// Streams on flat sinks whose volume is another than ours: whether because of their sink is not known yet.
+    var suspects: Set<StreamID> = []
 
     /// What is to be sent next, in order, and what belongs into the ledger before.
     var operations: [ServerOperation] = []
@@ -182,14 +184,16 @@ struct Reconciler {
             }
         }
         retry(in: graph, now: now)
+        resolveSuspects(in: graph, now: now)
         closeStored(in: graph, now: now)
     }
 
     func nextStep(after now: LoopInstant) -> LoopInstant? {
         let step = ramping.compactMap { treatments[$0]?.ramp?.nextStep(after: now) }.min()
+        let suspect = suspects.compactMap { treatments[$0]?.suspectUntil }.min()
         let retry = retrying.compactMap { treatments[$0]?.retryAt }.min()
         let quiet = ledger.stored.keys.compactMap { stored.quietFrom($0) }.filter { $0 > now }.min()
-        return [step, retry, quiet].compactMap { $0 }.min()
+        return [step, retry, suspect, quiet].compactMap { $0 }.min()
     }
 
     /// Undoes everything in force, and leaves it undone until the present holders are gone.
@@ -210,7 +214,7 @@ struct Reconciler {
     }
 
     private func isConfirmed(_ treatment: Treatment) -> Bool {
-        if !isPulseAudio { return treatment.softGains.isConfirmed { same($0, $1) } }
+        if !isPulseAudio { return treatment.resumed == nil && treatment.softGains.isConfirmed { same($0, $1) } }
         return treatment.cork.released == nil && treatment.mutes.isConfirmed(==)
             && treatment.volumes.isConfirmed { resolution.equal($0, $1) }
     }
@@ -219,6 +223,7 @@ struct Reconciler {
         treatments[id] = nil
         ramping.remove(id)
         retrying.remove(id)
+        suspects.remove(id)
     }
 
     func same(_ a: SoftGain?, _ b: SoftGain?) -> Bool {

@@ -4,8 +4,8 @@ import EventLoop
 /// for each key that our writes touch, the entry's own value: what it was before our first write, updated by whatever
 /// change is not ours. Whenever the store says otherwise, the own value is written back.
 struct StoredValues {
-    /// From our first write on the server stores a stream at each of its changes, whatever the change. What it has of
-    /// its own then is no more its user's word on the entry than our level was.
+    /// From our first write on the server stores a stream at each of its changes, whatever the change. What we have given
+    /// it last, be it its own, is not its user's word on the entry.
     private struct Touched {
         var volume: [Double]?
         var mute: Bool?
@@ -73,23 +73,22 @@ struct StoredValues {
         tracked[key] = Tracked(own: entries[key] ?? RestoreEntry(void: key), lastWrite: now)
     }
 
-    /// - Parameter own: what the stream has of its own.
-    mutating func wrote(_ key: String, _ id: StreamID, volume: [Double], own: [Double], now: LoopInstant) {
+    mutating func wrote(_ key: String, _ id: StreamID, volume: [Double], now: LoopInstant) {
         guard let index = tracked.index(forKey: key) else { return }
-        tracked.values[index].streams[id, default: Touched()].volume = own
+        tracked.values[index].streams[id, default: Touched()].volume = volume
         tracked.values[index].note(volume, at: now)
         tracked.values[index].lastWrite = now
     }
 
-    mutating func wrote(_ key: String, _ id: StreamID, mute: Bool, own: Bool, now: LoopInstant) {
+    mutating func wrote(_ key: String, _ id: StreamID, mute: Bool, now: LoopInstant) {
         guard tracked[key] != nil else { return }
-        tracked[key]?.streams[id, default: Touched()].mute = own
+        tracked[key]?.streams[id, default: Touched()].mute = mute
         tracked[key]?.mutes[mute] = now
         tracked[key]?.lastWrite = now
     }
 
-    /// A stream's own volume has changed without being anybody's word on the entry.
-    mutating func setOwn(_ key: String, _ id: StreamID, volume: [Double]) {
+    /// A stream's volume has changed without being anybody's word on the entry.
+    mutating func follow(_ key: String, _ id: StreamID, volume: [Double]) {
         if tracked[key]?.streams[id]?.volume != nil { tracked[key]?.streams[id]?.volume = volume }
     }
 

@@ -30,12 +30,18 @@ struct Treatment {
     var refusals = 0
     var retryAt: LoopInstant?
     var lastSoftGain: SoftGain?
+    /// PulseAudio, flat volumes: until then its volume may prove to follow its sink's; and the sink's change that it has
+    /// followed last.
+    var suspectUntil: LoopInstant?
+    var followed: LoopInstant?
     /// PulseAudio: what a cork request has come to.
     var cork = CorkProgress()
     /// The claims with an effect on the stream, as of its last plan.
     var holders: Set<ClaimID> = []
     /// The holders at the moment when somebody else undid the effect; empty: nobody did.
     var overriddenHolders: Set<ClaimID> = []
+    /// PipeWire: the batch that started it again, until a read includes it.
+    var resumed: UInt64?
     /// PipeWire: a stream that stopped playing by itself while paused by us is not started again.
     var hasStoppedItself = false
 

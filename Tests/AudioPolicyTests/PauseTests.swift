@@ -5,7 +5,7 @@ import Testing
 
 /// A pause acts on what was playing before; what somebody starts meanwhile is turned down instead, by the default level
 /// where the table says pause.
-struct StartedAgainTests {
+struct PauseTests {
     @Test(arguments: bothKinds)
     func `what a call has paused and its user starts again plays at the duck's level until the call is over`(
         kind: ServerKind
@@ -44,6 +44,23 @@ struct StartedAgainTests {
         desk.server.stop(call)
         desk.settle()
         for stream in [music, waiting, late] { #expect(desk.isHeard(stream, at: 0)) }
+        desk.expectNoTrace()
+    }
+
+    @Test func `a pause command leaves the ledger only when the server has said that it is over`() {
+        let desk = Desk(.pipewire) { $0.settings = .pausing }
+        desk.server.latency = { .milliseconds(5) }
+        let music = desk.play("music")
+        desk.settle()
+        let call = desk.play("phone")
+        desk.settle()
+        #expect(desk.isSilent(music) && desk.session.status()?.ledger.entries != 0)
+        desk.server.stop(call)
+        while desk.session.status()?.ledger.entries != 0, desk.loop.now.nanoseconds < 60_000_000_000 {
+            desk.session.pass(.milliseconds(1))
+        }
+        #expect(desk.isHeard(music, at: 0))
+        desk.settle()
         desk.expectNoTrace()
     }
 }
