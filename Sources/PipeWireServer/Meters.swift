@@ -1,8 +1,21 @@
 public import AudioPolicy
+import SystemEventLoop
 
 extension PipeWireServer {
+    /// Later: to make or end a meter takes milliseconds, in which operations of the same turn would wait to be sent.
     public func setMeters(_ streams: Set<StreamID>) {
         if resumption != nil { resumption?.meters = streams }
+        let isDue = wantedMeters != nil
+        wantedMeters = streams
+        guard !isDue else { return }
+        loop.defer { [weak self] in self?.settleMeters() }
+    }
+
+    private func settleMeters() {
+        // What is still in the buffer goes first.
+        if !isTurning { runTurns() }
+        guard let streams = wantedMeters else { return }
+        wantedMeters = nil
         for (id, meter) in meters where !streams.contains(id) {
             meter.close()
             meters[id] = nil

@@ -35,6 +35,8 @@ public final class PipeWireServer: SoundServer {
     private var failure: ServerFailure?
     var outbox = Outbox()
     var meters: [StreamID: StreamMeter] = [:]
+    /// Asked for and not made yet.
+    var wantedMeters: Set<StreamID>?
     /// Meters whose stream is gone, or that were linked to something else: closed outside of libpipewire.
     var doomedMeters: Set<StreamID> = []
     /// Reported after the changes that were found in the same turn.
@@ -45,7 +47,7 @@ public final class PipeWireServer: SoundServer {
     var retries: [String: Duration] = [:]
     /// What is taken up again when a connection that was blocked has been replaced.
     var resumption: Resumption?
-    private var isTurning = false
+    private(set) var isTurning = false
 
     /// `remote`: the socket's name below the runtime directory, or its absolute path; `nil`: as the environment has it
     /// (`PIPEWIRE_REMOTE`, else `pipewire-0`).
@@ -121,12 +123,13 @@ public final class PipeWireServer: SoundServer {
             guard reportTurn() else { break }
         }
         isTurning = false
+        // Once what others wait for has been sent: it takes milliseconds.
+        closeDoomedMeters()
         if !outgoing.isEmpty { scheduleReport() }
     }
 
     /// Returns false where the connection is gone after it.
     private func reportTurn() -> Bool {
-        closeDoomedMeters()
         if failure != nil {
             loseConnection()
             return false

@@ -52,7 +52,8 @@ extension PipeWireServer {
             Resumption(
                 graph: mirror.reported, abandoned: outbox.abandon(),
                 silentProcesses: mirror.silentProcesses.union([process]),
-                paused: Set(mirror.streams.filter(\.isPauseWanted).compactMap(\.streamID)), meters: Set(meters.keys)))
+                paused: Set(mirror.streams.filter(\.isPauseWanted).compactMap(\.streamID)),
+                meters: wantedMeters ?? Set(meters.keys)))
     }
 
     private func retryLater(_ process: String) {

@@ -25,6 +25,8 @@ public final class PulseAudioServer: SoundServer {
     private let address: String?
     private var state = State.idle
     private var batch: UInt64 = 0
+    /// Asked for and not made yet.
+    private var wantedMeters: Set<StreamID>?
     private(set) var connection: Connection?
 
     /// What exists together with one connection. May outlive the server, until what was sent has been answered.
@@ -130,8 +132,8 @@ public final class PulseAudioServer: SoundServer {
             for change in changes { graph.apply(change) }
             state = .reading(graph)
         case .running:
-            tellMeters(changes)
             onEvent?(.changed(changes))
+            tellMeters(changes)
         case .idle, .connecting, .closed: break
         }
     }
@@ -183,7 +185,17 @@ public final class PulseAudioServer: SoundServer {
         return false
     }
 
-    public func setMeters(_ streams: Set<StreamID>) { connection?.meters.set(streams) }
+    /// Later: what it takes to make one is time in which operations of the same turn would wait to be sent.
+    public func setMeters(_ streams: Set<StreamID>) {
+        let isDue = wantedMeters != nil
+        wantedMeters = streams
+        guard !isDue else { return }
+        loop.defer { [weak self] in
+            guard let self, let streams = wantedMeters else { return }
+            wantedMeters = nil
+            if !isClosed { connection?.meters.set(streams) }
+        }
+    }
 
     @discardableResult
     public func perform(_ operations: [ServerOperation]) -> UInt64 {
