@@ -189,7 +189,9 @@ private struct Contest: Sendable {
 
     mutating func withdraw(_ claim: Claim) {
         guard let index = Self.index(claim), places[index].members.remove(claim.id) != nil else { return }
-        while let last = places[index].ids.last, !places[index].members.contains(last) { places[index].ids.removeLast() }
+        while let last = places[index].ids.last, !places[index].members.contains(last) {
+            places[index].ids.removeLast()
+        }
         if places[index].ids.count > 2 * places[index].members.count + 16 {
             let members = places[index].members
             places[index].ids.removeAll { !members.contains($0) }

@@ -42,7 +42,8 @@ extension AudioSessionClientKind {
     /// The table of kinds (design: one, in one file).
     public var traits: Traits {
         func row(
-            _ rank: Int?, _ pulseAudio: [String], _ pipeWire: [String], refused: Bool = false, silence: SilenceGroup? = nil
+            _ rank: Int?, _ pulseAudio: [String], _ pipeWire: [String], refused: Bool = false,
+            silence: SilenceGroup? = nil
         ) -> Traits {
             Traits(
                 rank: rank, pulseAudioRoles: pulseAudio, pipeWireRoles: pipeWire, mayBeRefused: refused,

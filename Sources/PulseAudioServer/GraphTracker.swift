@@ -23,10 +23,7 @@ final class GraphTracker {
     private var asked: Set<Object> = []
     /// Changes of devices and cards that nobody has asked about yet.
     private var settling: Set<Object> = []
-    /// Those that have been told of, and where they are.
-    private var streams: [StreamID: DeviceID?] = [:]
-    /// Sinks whose own changes scale the volumes of their streams.
-    private var flatSinks: Set<DeviceID> = []
+    private var streams: Set<StreamID> = []
     /// Our own meters and triggers, which are no part of the graph.
     private var ownStreams: Set<StreamID> = []
     private var deviceNames: [DeviceID: String] = [:]
@@ -106,7 +103,7 @@ final class GraphTracker {
         if event.change == .remove {
             // A removal overtakes what was queued about the object: one that was never seen may be reported gone.
             ownStreams.remove(id)
-            if streams.removeValue(forKey: id) != nil { emit([.streamRemoved(id)]) }
+            if streams.remove(id) != nil { emit([.streamRemoved(id)]) }
         } else if !ownStreams.contains(id) {
             ask(object)
         }
@@ -118,7 +115,6 @@ final class GraphTracker {
         case .remove:
             settling.remove(object)
             monitors[id] = nil
-            flatSinks.remove(id)
             guard deviceNames.removeValue(forKey: id) != nil else { return }
             emit([.deviceRemoved(id)] + defaultsIfChanged())
         // Streams may be connected to it any moment.
@@ -175,34 +171,26 @@ final class GraphTracker {
         }
     }
 
-    /// One query, for one object or (`nil`) for all: what its reply holds goes up together, behind what comes `first`.
-    /// That an object is gone meanwhile is a normal reply.
+    /// One query, for one object or (`nil`) for all: what its reply holds goes up together. That an object is gone
+    /// meanwhile is a normal reply.
     private func collect<Info>(
         _ index: UInt32?,
         _ query: (UInt32?, @escaping (UnsafePointer<Info>) -> Void, @escaping (ServerFailure?) -> Void) -> Void,
-        _ answered: @escaping () -> Void, first: @escaping () -> [GraphChange] = { [] },
-        _ change: @escaping (Info) -> GraphChange?
+        _ answered: @escaping () -> Void, _ change: @escaping (Info) -> GraphChange?
     ) {
         var changes: [GraphChange] = []
         query(
             index,
             { info in if let new = change(info.pointee) { changes.append(new) } },
             { [unowned self] _ in
-                if !changes.isEmpty { emit(first() + changes + defaultsIfChanged()) }
+                if !changes.isEmpty { emit(changes + defaultsIfChanged()) }
                 answered()
             })
     }
 
     private func readSinkInputs(_ index: UInt32? = nil, _ answered: @escaping () -> Void) {
-        var sinks: [GraphChange] = []
-        if let index, case let sink?? = streams[StreamID(.output, UInt64(index))], flatSinks.contains(sink) {
-            // Whether it is the sink's change or a user's can be seen only from both at once.
-            context.sinks(
-                UInt32(sink.serial), { [unowned self] info in sinks.append(device(ServerDevice(info.pointee))) },
-                end: { _ in })
-        }
         let included = batch()
-        collect(index, context.sinkInputs, answered, first: { sinks }) { [unowned self] (info: pa_sink_input_info) in
+        collect(index, context.sinkInputs, answered) { [unowned self] (info: pa_sink_input_info) in
             stream(ServerStream(info, includesBatch: included))
         }
     }
@@ -216,7 +204,7 @@ final class GraphTracker {
 
     private func stream(_ stream: ServerStream) -> GraphChange? {
         guard stream.client != UInt64(context.clientIndex) else { return nil }
-        streams[stream.id] = .some(stream.device)
+        streams.insert(stream.id)
         return .stream(stream)
     }
 
@@ -236,7 +224,6 @@ final class GraphTracker {
 
     private func device(_ device: ServerDevice) -> GraphChange {
         deviceNames[device.id] = device.name
-        if device.isFlat, device.id.direction == .output { flatSinks.insert(device.id) }
         return .device(device)
     }
 

@@ -43,7 +43,8 @@ public final class ToneMeter: Sendable {
             process = try server.spawn(
                 [
                     "parec", "--raw", "--device=\(sink).monitor", "--rate=\(TonePeriod.rate)", "--format=float32le",
-                    "--channels=\(channels)", "--channel-map=\(HeadlessOptions.Device.channelMap(channels))", "--no-remap", "--no-remix", "--latency-msec=\(latency)",
+                    "--channels=\(channels)", "--channel-map=\(HeadlessOptions.Device.channelMap(channels))",
+                    "--no-remap", "--no-remix", "--latency-msec=\(latency)",
                     "--client-name=tone-meter",
                 ], standard: .init(input: null, output: ends.other, error: null))
         } catch {

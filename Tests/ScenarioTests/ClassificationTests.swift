@@ -4,7 +4,9 @@ import SoundRig
 import Testing
 
 @Suite struct ClassificationTests {
-    @Test("CLS-01: a chat program without roles is one voice, none of whose streams is turned down, whatever becomes of its properties", arguments: HeadlessServerKind.allCases)
+    @Test(
+        "CLS-01: a chat program without roles is one voice, none of whose streams is turned down, whatever becomes of its properties",
+        arguments: HeadlessServerKind.allCases)
     func chatProgram(kind: HeadlessServerKind) async throws {
         try await onDesktop(kind, configuration: atOnce) { desktop in
             let ear = try await desktop.ear()
@@ -31,7 +33,9 @@ import Testing
         }
     }
 
-    @Test("CLS-02: of two programs with one name a rule takes the one that fits all of it", arguments: HeadlessServerKind.allCases)
+    @Test(
+        "CLS-02: of two programs with one name a rule takes the one that fits all of it",
+        arguments: HeadlessServerKind.allCases)
     func oneNameTwoPrograms(kind: HeadlessServerKind) async throws {
         let rule = """
             rules = [ { matches = [ { application.name = "Chromium"  media.artist = "~^podcast" } ]
@@ -52,7 +56,9 @@ import Testing
         }
     }
 
-    @Test("CLS-03: an open and silent room tagged phone leaves music alone, and the next track too", arguments: HeadlessServerKind.allCases)
+    @Test(
+        "CLS-03: an open and silent room tagged phone leaves music alone, and the next track too",
+        arguments: HeadlessServerKind.allCases)
     func silentRoom(kind: HeadlessServerKind) async throws {
         let timing = "timing = { attack-ms = 0  fade-up-ms = 0  hold-ms = 0  silence-s = { voice = 3 } }"
         try await onDesktop(kind, configuration: timing) { desktop in

@@ -15,7 +15,8 @@ import Testing
     }
 
     @Test(
-        "CFG-03: with flat volumes the sink is never louder than its user wants it, through a call and a change in the middle of it")
+        "CFG-03: with flat volumes the sink is never louder than its user wants it, through a call and a change in the middle of it"
+    )
     func flatVolumes() async throws {
         var options = HeadlessOptions(server: .pulseaudio)
         options.flatVolumes = true
@@ -25,7 +26,8 @@ import Testing
             let music = try await desktop.music()
             let before = try await desktop.volume(of: music.stream)
             #expect(before == [32768, 32768], "with flat volumes a stream starts at the sink's volume")
-            let own = try await ear.waitFor(music.frequency, "to be heard") { $0 > -60 }
+            let own = Desktop.baseline + 60 * log10(0.5)
+            try await ear.waitFor(music.frequency, at: own)
             var allowed = try await Self.sinkVolume(desktop)
             // Nothing lowers a sink that a stream has raised, so a look afterwards is enough.
             func watch(_ body: () async throws -> Void) async throws {

@@ -69,7 +69,9 @@ import Testing
         }
     }
 
-    @Test("PER-05: a second daemon is refused with one line, and the first one works on", arguments: HeadlessServerKind.allCases)
+    @Test(
+        "PER-05: a second daemon is refused with one line, and the first one works on",
+        arguments: HeadlessServerKind.allCases)
     func secondDaemon(kind: HeadlessServerKind) async throws {
         try await onDesktop(kind, configuration: Settings.quick) { desktop in
             let ear = try await desktop.ear()
@@ -85,7 +87,9 @@ import Testing
         }
     }
 
-    @Test("ignore leaves a program alone at once and from then on, and explain names the rule", arguments: HeadlessServerKind.allCases)
+    @Test(
+        "ignore leaves a program alone at once and from then on, and explain names the rule",
+        arguments: HeadlessServerKind.allCases)
     func ignore(kind: HeadlessServerKind) async throws {
         try await onDesktop(kind, configuration: Settings.quick) { desktop in
             let ear = try await desktop.ear()

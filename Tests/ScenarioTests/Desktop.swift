@@ -90,7 +90,9 @@ final class Desktop: Sendable {
             last = status
             return fits(status)
         }
-        guard came, let last else { throw SoundRigError("waited for \(wish); the status is \(String(describing: last))") }
+        guard came, let last else {
+            throw SoundRigError("waited for \(wish); the status is \(String(describing: last))")
+        }
         return last
     }
 

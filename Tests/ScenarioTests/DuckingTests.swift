@@ -4,7 +4,9 @@ import SoundRig
 import Testing
 
 @Suite struct DuckingTests {
-    @Test("A call turns music down by 20 dB, and it comes back to the bit when the call is killed", arguments: HeadlessServerKind.allCases)
+    @Test(
+        "A call turns music down by 20 dB, and it comes back to the bit when the call is killed",
+        arguments: HeadlessServerKind.allCases)
     func callDucksMusic(kind: HeadlessServerKind) async throws {
         try await onDesktop(kind) { desktop in
             let ear = try await desktop.ear()

@@ -43,7 +43,9 @@ import Testing
         }
     }
 
-    @Test("A11-01: music dips with each utterance of an open speech stream, and is never paused", arguments: HeadlessServerKind.allCases)
+    @Test(
+        "A11-01: music dips with each utterance of an open speech stream, and is never paused",
+        arguments: HeadlessServerKind.allCases)
     func dipsFollowSpeech(kind: HeadlessServerKind) async throws {
         try await onDesktop(kind) { desktop in
             let ear = try await desktop.ear()
@@ -62,10 +64,12 @@ import Testing
         }
     }
 
-    @Test("Speech from espeak-ng turns music down while it speaks", arguments: HeadlessServerKind.allCases, [
-        "espeak-ng --stdout 'the quick brown fox jumps over the lazy dog' | paplay --property=media.role=a11y",
-        "espeak-ng 'the quick brown fox jumps over the lazy dog'",
-    ])
+    @Test(
+        "Speech from espeak-ng turns music down while it speaks", arguments: HeadlessServerKind.allCases,
+        [
+            "espeak-ng --stdout 'the quick brown fox jumps over the lazy dog' | paplay --property=media.role=a11y",
+            "espeak-ng 'the quick brown fox jumps over the lazy dog'",
+        ])
     func espeak(kind: HeadlessServerKind, command: String) async throws {
         try await onDesktop(kind) { desktop in
             let ear = try await desktop.ear()

@@ -37,13 +37,13 @@ import Testing
     /// Nobody gives way to the victims; observed recordings act, and the sink is a loudspeaker that they hear.
     private static let configuration =
         Settings.quick + """
-        observed = { recording.effects = true }
-        rules = [
-            \(Settings.podcasts)
-            { matches = [ { application.name = "victims" } { application.name = "voice-room" } ]  actions = { claims = none } }
-        ]
+            observed = { recording.effects = true }
+            rules = [
+                \(Settings.podcasts)
+                { matches = [ { application.name = "victims" } { application.name = "voice-room" } ]  actions = { claims = none } }
+            ]
 
-        """
+            """
 
     private static func options(_ kind: HeadlessServerKind) -> HeadlessOptions {
         let name = kind == .pulseaudio ? "device.form_factor" : "device.form-factor"
@@ -68,9 +68,10 @@ import Testing
             for (kind, victim) in victims { before[kind] = try await desktop.volume(of: victim.stream) }
 
             let holder = try await desktop.perform(row.holder, as: "holder")
-            let claim = try await desktop.waitForStatus("the holder's claim") { status in
-                status.claims.contains { $0.owner.name == "holder" && $0.kind == row.holder.rawValue && $0.counts }
-            }.claims.first { $0.owner.name == "holder" }?.id ?? ""
+            let claim =
+                try await desktop.waitForStatus("the holder's claim") { status in
+                    status.claims.contains { $0.owner.name == "holder" && $0.kind == row.holder.rawValue && $0.counts }
+                }.claims.first { $0.owner.name == "holder" }?.id ?? ""
             var wanted = rest
             for (kind, level) in row.levels { if let tone = Self.tones[kind] { wanted[tone] = level } }
             try await desktop.expect(wanted, on: ear)
@@ -132,7 +133,8 @@ import Testing
             let other = try await desktop.perform(.call, as: "other", 3000)
             try await musicIs(-20)
             #expect(
-                try await desktop.status().streams.first { $0.id == "\(music.stream.index)" }?.effect?.because.count == 2)
+                try await desktop.status().streams.first { $0.id == "\(music.stream.index)" }?.effect?.because.count
+                    == 2)
             // An alarm turns calls down, and music no further than it is.
             let alarm = try await desktop.perform(.alarm, as: "alarm", 3600)
             try await desktop.expect([tone: -20, 1200: -6, 1800: 0, 2400: -6, 3000: -6, 3600: 0], on: ear)

@@ -7,12 +7,12 @@ import Testing
 @Suite struct PauseTests {
     private static let configuration =
         Settings.quick + """
-        rules = [
-            { matches = [ { application.name = "kept" } ]  actions = { ignore = true } }
-            { matches = [ { media.role = music } { media.role = video } ]  actions = { effects = { call = pause } } }
-        ]
+            rules = [
+                { matches = [ { application.name = "kept" } ]  actions = { ignore = true } }
+                { matches = [ { media.role = music } { media.role = video } ]  actions = { effects = { call = pause } } }
+            ]
 
-        """
+            """
 
     @Test(
         "A call pauses music and film where a rule says so, and both play on afterwards",

@@ -4,7 +4,9 @@ import SoundRig
 import Testing
 
 @Suite struct PerformanceTests {
-    @Test("PRF-01: other programs' visits to the server cost the daemon next to nothing", arguments: HeadlessServerKind.allCases)
+    @Test(
+        "PRF-01: other programs' visits to the server cost the daemon next to nothing",
+        arguments: HeadlessServerKind.allCases)
     func visits(kind: HeadlessServerKind) async throws {
         try await onDesktop(kind) { desktop in
             _ = try await desktop.music()
@@ -16,7 +18,9 @@ import Testing
             }
             // A jiffy is 10 ms; of a hundred visits the daemon may feel a few.
             let used = try desktop.daemonTime() - before
-            let share = Double(used) / 100 / (Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18)
+            let share =
+                Double(used) / 100
+                / (Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18)
             #expect(share < 0.02, "\(used) jiffies in \(elapsed)")
         }
     }

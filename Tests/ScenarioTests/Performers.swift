@@ -66,7 +66,8 @@ extension Desktop {
 
     /// Waits until all of these tones have their levels, relative to what each has of its own, for so long at a time;
     /// −∞ is silence. What is torn by a busy machine is listened to again.
-    func expect(_ levels: [Double: Double], on ear: ToneMeter, for duration: Duration = .milliseconds(300)) async throws {
+    func expect(_ levels: [Double: Double], on ear: ToneMeter, for duration: Duration = .milliseconds(300)) async throws
+    {
         let deadline = ContinuousClock.now + .seconds(12)
         while true {
             let blocks = try await ear.record(duration)

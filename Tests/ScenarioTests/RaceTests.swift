@@ -4,7 +4,9 @@ import SoundRig
 import Testing
 
 @Suite struct RaceTests {
-    @Test("RAC-01: streams that vanish as soon as they are there leave nothing behind", arguments: HeadlessServerKind.allCases)
+    @Test(
+        "RAC-01: streams that vanish as soon as they are there leave nothing behind",
+        arguments: HeadlessServerKind.allCases)
     func shortStreams(kind: HeadlessServerKind) async throws {
         try await onDesktop(kind, configuration: atOnce) { desktop in
             let ear = try await desktop.ear()
@@ -13,7 +15,8 @@ import Testing
             for round in 1...10 {
                 let call = round % 2 == 0 ? try await desktop.call() : nil
                 for number in 1...12 {
-                    _ = try await crowd.play("s\(round)-\(number)", .init(frequency: 1800, role: number % 3 == 0 ? "event" : "music"))
+                    _ = try await crowd.play(
+                        "s\(round)-\(number)", .init(frequency: 1800, role: number % 3 == 0 ? "event" : "music"))
                     try await crowd.perform(.close, "s\(round)-\(number)")
                 }
                 call?.kill()
@@ -48,7 +51,9 @@ import Testing
         }
     }
 
-    @Test("RAC-04: sinks that come and go in a hurry leave volumes and server as they were", arguments: HeadlessServerKind.allCases)
+    @Test(
+        "RAC-04: sinks that come and go in a hurry leave volumes and server as they were",
+        arguments: HeadlessServerKind.allCases)
     func sinksInAHurry(kind: HeadlessServerKind) async throws {
         try await onDesktop(kind, configuration: atOnce) { desktop in
             let ear = try await desktop.ear()
@@ -71,7 +76,9 @@ import Testing
         }
     }
 
-    @Test("RAC-06, RST-05: voices that come and go within a fade leave music exactly at its baseline", arguments: HeadlessServerKind.allCases)
+    @Test(
+        "RAC-06, RST-05: voices that come and go within a fade leave music exactly at its baseline",
+        arguments: HeadlessServerKind.allCases)
     func overlappingFades(kind: HeadlessServerKind) async throws {
         let fades = "timing = { attack-ms = 0  fade-down-ms = 400  fade-up-ms = 400  hold-ms = 0 }"
         try await onDesktop(kind, configuration: fades) { desktop in

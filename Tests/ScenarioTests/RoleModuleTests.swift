@@ -67,7 +67,9 @@ import Testing
         }
     }
 
-    @Test("Where role modules are left in charge it is said once, and nothing is turned down twice", arguments: [ducking, cork])
+    @Test(
+        "Where role modules are left in charge it is said once, and nothing is turned down twice",
+        arguments: [ducking, cork])
     func leftInCharge(module: String) async throws {
         let configuration = Settings.quick + Self.leaving
         try await onDesktop(.pulseaudio, configuration: configuration, options: Self.options(module)) { desktop in
@@ -95,7 +97,8 @@ import Testing
 
     @Test("CRA-04: a role module that a killed daemon had taken over is given back by sordino restore")
     func givenBackAfterACrash() async throws {
-        try await onDesktop(.pulseaudio, configuration: Settings.quick, options: Self.options(Self.ducking)) { desktop in
+        try await onDesktop(.pulseaudio, configuration: Settings.quick, options: Self.options(Self.ducking)) {
+            desktop in
             try await waitForTakeOver(desktop)
             desktop.daemon?.kill()
             #expect(try await modules(desktop).isEmpty)
@@ -106,7 +109,8 @@ import Testing
 
     @Test("CRA-01: music that is moved during a call, back and forth, brings no server down")
     func movedDuringADuck() async throws {
-        try await onDesktop(.pulseaudio, configuration: Settings.quick, options: Self.options(Self.ducking)) { desktop in
+        try await onDesktop(.pulseaudio, configuration: Settings.quick, options: Self.options(Self.ducking)) {
+            desktop in
             let speakers = try await desktop.ear()
             let headset = try await desktop.ear(on: "hs")
             let music = try await desktop.music()
@@ -128,7 +132,9 @@ import Testing
         }
     }
 
-    @Test("CRA-01: where the module is left in charge and its fault brings the server down, the daemon is there for the next one")
+    @Test(
+        "CRA-01: where the module is left in charge and its fault brings the server down, the daemon is there for the next one"
+    )
     func modulesFault() async throws {
         let configuration = Settings.quick + Self.leaving
         try await onDesktop(.pulseaudio, configuration: configuration, options: Self.options(Self.ducking)) { desktop in

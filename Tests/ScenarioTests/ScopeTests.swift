@@ -5,7 +5,9 @@ import Testing
 
 /// Who is in whose way: streams that come out in the same place.
 @Suite struct ScopeTests {
-    @Test("RTE-01: music on another output is left alone, unless the scope is everywhere", arguments: HeadlessServerKind.allCases, [false, true])
+    @Test(
+        "RTE-01: music on another output is left alone, unless the scope is everywhere",
+        arguments: HeadlessServerKind.allCases, [false, true])
     func otherOutput(kind: HeadlessServerKind, everywhere: Bool) async throws {
         let scope = everywhere ? "\nsession = { scope = everywhere }" : ""
         try await onDesktop(kind, configuration: atOnce + scope) { desktop in
@@ -21,7 +23,9 @@ import Testing
         }
     }
 
-    @Test("RTE-02: music that moves out of the voice's way is at its baseline there at once, and stays so", arguments: HeadlessServerKind.allCases)
+    @Test(
+        "RTE-02: music that moves out of the voice's way is at its baseline there at once, and stays so",
+        arguments: HeadlessServerKind.allCases)
     func movesOutOfScope(kind: HeadlessServerKind) async throws {
         try await onDesktop(kind, configuration: atOnce) { desktop in
             let here = try await desktop.ear()
@@ -52,7 +56,8 @@ import Testing
         }
     }
 
-    @Test("RTE-03: paused music that moves out of the voice's way plays on there", arguments: HeadlessServerKind.allCases)
+    @Test(
+        "RTE-03: paused music that moves out of the voice's way plays on there", arguments: HeadlessServerKind.allCases)
     func pausedMovesOutOfScope(kind: HeadlessServerKind) async throws {
         let pause = atOnce + "\neffects = { call = { mediaPlayback = pause } }"
         try await onDesktop(kind, configuration: pause) { desktop in
@@ -90,7 +95,9 @@ import Testing
         }
     }
 
-    @Test("VIR-01: music through a remap sink is turned down once, at its own stream", arguments: HeadlessServerKind.allCases)
+    @Test(
+        "VIR-01: music through a remap sink is turned down once, at its own stream",
+        arguments: HeadlessServerKind.allCases)
     func throughRemap(kind: HeadlessServerKind) async throws {
         try await onDesktop(kind, configuration: atOnce) { desktop in
             try await desktop.load("module-remap-sink", "sink_name=rm", "master=spk")
@@ -107,7 +114,9 @@ import Testing
         }
     }
 
-    @Test("A voice through a remap sink is in the way of music on the hardware below", arguments: HeadlessServerKind.allCases)
+    @Test(
+        "A voice through a remap sink is in the way of music on the hardware below",
+        arguments: HeadlessServerKind.allCases)
     func voiceThroughRemap(kind: HeadlessServerKind) async throws {
         try await onDesktop(kind, configuration: atOnce) { desktop in
             try await desktop.load("module-remap-sink", "sink_name=rm", "master=hs")
@@ -141,13 +150,17 @@ import Testing
         }
     }
 
-    @Test("VIR-02: the legs of remap, combine, loopback and echo cancel are plumbing and are never touched", arguments: HeadlessServerKind.allCases)
+    @Test(
+        "VIR-02: the legs of remap, combine, loopback and echo cancel are plumbing and are never touched",
+        arguments: HeadlessServerKind.allCases)
     func legsArePlumbing(kind: HeadlessServerKind) async throws {
         try await onDesktop(kind, configuration: atOnce) { desktop in
             try await desktop.load("module-remap-sink", "sink_name=rm", "master=spk")
             try await desktop.load("module-combine-sink", "sink_name=both", "slaves=spk,hs")
             try await desktop.load("module-loopback", "source=mic", "sink=spk")
-            try await desktop.load("module-echo-cancel", "source_name=clean", "sink_name=cancelled", "source_master=mic", "sink_master=spk")
+            try await desktop.load(
+                "module-echo-cancel", "source_name=clean", "sink_name=cancelled", "source_master=mic", "sink_master=spk"
+            )
             let ear = try await desktop.ear()
             let music = try await desktop.music()
             _ = try await desktop.call(sink: "spk")
@@ -160,7 +173,9 @@ import Testing
         }
     }
 
-    @Test("VIR-03: a combine sink that runs with nothing playing is nobody's voice", arguments: HeadlessServerKind.allCases)
+    @Test(
+        "VIR-03: a combine sink that runs with nothing playing is nobody's voice",
+        arguments: HeadlessServerKind.allCases)
     func idleCombine(kind: HeadlessServerKind) async throws {
         try await onDesktop(kind, configuration: atOnce) { desktop in
             try await desktop.load("module-combine-sink", "sink_name=both", "slaves=spk,hs")
@@ -172,7 +187,9 @@ import Testing
         }
     }
 
-    @Test("RTE-06, RTE-07, RTE-12: a call leaves defaults, targets and device volumes as they were", arguments: HeadlessServerKind.allCases)
+    @Test(
+        "RTE-06, RTE-07, RTE-12: a call leaves defaults, targets and device volumes as they were",
+        arguments: HeadlessServerKind.allCases)
     func devicesAreNeverWritten(kind: HeadlessServerKind) async throws {
         try await onDesktop(kind, configuration: atOnce) { desktop in
             let ear = try await desktop.ear()
@@ -200,7 +217,9 @@ import Testing
         try await onDesktop(.pulseaudio, configuration: everywhere, options: options) { desktop in
             let film = try await desktop.play("video", sink: "hd") { $0.passthrough = true }
             _ = try await desktop.call(sink: "spk")
-            try await desktop.waitForStatus("a call that counts") { $0.claims.contains { $0.kind == "call" && $0.counts } }
+            try await desktop.waitForStatus("a call that counts") {
+                $0.claims.contains { $0.kind == "call" && $0.counts }
+            }
             let status = try await desktop.status()
             let stream = status.streams.first { $0.id == String(film.stream.index) }
             #expect(stream != nil)
@@ -220,7 +239,9 @@ extension Desktop {
             }
         }
         if server.kind == .pipewire {
-            facts += try await run(["pw-metadata", "0"]).lines.filter { $0.contains("configured") || $0.contains("target") }
+            facts += try await run(["pw-metadata", "0"]).lines.filter {
+                $0.contains("configured") || $0.contains("target")
+            }
         }
         return facts
     }

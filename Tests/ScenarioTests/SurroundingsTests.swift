@@ -5,7 +5,8 @@ import Testing
 
 /// What a machine without hardware, bus or server does to the daemon.
 @Suite struct SurroundingsTests {
-    @Test("CI-05: the daemon first, then a server, then a sink, then its default", arguments: HeadlessServerKind.allCases)
+    @Test(
+        "CI-05: the daemon first, then a server, then a sink, then its default", arguments: HeadlessServerKind.allCases)
     func serverComesLater(kind: HeadlessServerKind) async throws {
         var options = HeadlessOptions(server: kind)
         options.startsServer = false

@@ -32,7 +32,8 @@ import Testing
         }
     }
 
-    @Test("TRG-06: a voice that flaps within the hold time turns music down once", arguments: HeadlessServerKind.allCases)
+    @Test(
+        "TRG-06: a voice that flaps within the hold time turns music down once", arguments: HeadlessServerKind.allCases)
     func flappingVoice(kind: HeadlessServerKind) async throws {
         let timing = "timing = { attack-ms = 100  fade-down-ms = 0  fade-up-ms = 100  hold-ms = 2000 }"
         try await onDesktop(kind, configuration: timing) { desktop in
@@ -52,9 +53,12 @@ import Testing
         }
     }
 
-    @Test("A voice that falls silent lets music up, and turns it down again when it speaks", arguments: HeadlessServerKind.allCases)
+    @Test(
+        "A voice that falls silent lets music up, and turns it down again when it speaks",
+        arguments: HeadlessServerKind.allCases)
     func silentVoice(kind: HeadlessServerKind) async throws {
-        let timing = "timing = { attack-ms = 0  fade-down-ms = 0  fade-up-ms = 0  hold-ms = 0  silence-s = { voice = 1 } }"
+        let timing =
+            "timing = { attack-ms = 0  fade-down-ms = 0  fade-up-ms = 0  hold-ms = 0  silence-s = { voice = 1 } }"
         try await onDesktop(kind, configuration: timing) { desktop in
             let ear = try await desktop.ear()
             let music = try await desktop.music()

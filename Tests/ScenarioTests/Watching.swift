@@ -50,7 +50,9 @@ extension Desktop {
             let sinks = try await pactl("list", "short", "sinks").map { $0.split(separator: "\t") }
             guard let wanted = sinks.first(where: { $0.count > 1 && $0[1] == sink })?.first else { break }
             let hasMoved = try await eventually(within: .milliseconds(500), every: .milliseconds(50)) {
-                try await pactl("list", "short", "sink-inputs").contains { $0.hasPrefix("\(stream.index)\t\(wanted)\t") }
+                try await pactl("list", "short", "sink-inputs").contains {
+                    $0.hasPrefix("\(stream.index)\t\(wanted)\t")
+                }
             }
             if hasMoved { return }
         }

@@ -40,7 +40,8 @@ extension SoundServerDriver {
             return "\(subject) is left alone by \(rule). Take that rule away to change this."
         }
         let kind = classification.kind?.rawValue ?? "nothing known"
-        return "\(subject) is taken for \(kind) \(reason(classification, stream)). \(effectSentence(id, classification))"
+        return
+            "\(subject) is taken for \(kind) \(reason(classification, stream)). \(effectSentence(id, classification))"
     }
 
     private func reason(_ classification: StreamClassification, _ stream: ServerStream) -> String {
@@ -65,7 +66,8 @@ extension SoundServerDriver {
         let holders = record.plan.because.compactMap { claims[$0]?.claim }
             .map { "\($0.owner.name.shown()) (\($0.kind.rawValue), \($0.id))" }.joined(separator: " and ")
         if reconciler?.isOverridden(id) == true {
-            return "It would give way to \(holders), but somebody has changed it since: it is left as it is until they are gone."
+            return
+                "It would give way to \(holders), but somebody has changed it since: it is left as it is until they are gone."
         }
         let action =
             switch record.plan.effect {

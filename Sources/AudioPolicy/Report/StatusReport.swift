@@ -13,7 +13,8 @@ extension SoundServerDriver {
                 state: !isConnected ? "interrupted" : arbiter.winner == nil ? "passive" : "active",
                 winner: arbiter.winner?.description),
             claims: arbiter.entries.map(claimStatus), streams: graph.streams.keys.sorted().compactMap(streamStatus),
-            devices: deviceStatus, ledger: .init(entries: ledgerCount), warnings: warnings + [missingSessionManager].compactMap(\.self) + hiddenGains)
+            devices: deviceStatus, ledger: .init(entries: ledgerCount),
+            warnings: warnings + [missingSessionManager].compactMap(\.self) + hiddenGains)
     }
 
     func claimStatus(_ entry: SessionState.Entry) -> SessionStatus.Claim {
