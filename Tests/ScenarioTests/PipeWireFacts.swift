@@ -9,7 +9,12 @@ extension Desktop {
             var props: [String: Value]?
             var params: Params?
         }
-        struct Params: Decodable { var Props: [NodeProps]? }
+        struct Params: Decodable {
+            var props: [NodeProps]?
+            private enum CodingKeys: String, CodingKey {
+                case props = "Props"
+            }
+        }
         /// A property; other forms than text do not matter here.
         enum Value: Decodable {
             case number(UInt64)
@@ -55,7 +60,7 @@ extension Desktop {
     func node(of stream: TestPlayer.Stream) async throws -> UInt32 { try await object(of: stream).id }
 
     func nodeProps(of stream: TestPlayer.Stream) async throws -> NodeProps {
-        let all = try await object(of: stream).info?.params?.Props ?? []
+        let all = try await object(of: stream).info?.params?.props ?? []
         guard let props = all.first(where: { $0.channelVolumes != nil }) else {
             throw SoundRigError("the node of \(stream.name) has no volumes")
         }
