@@ -1,6 +1,6 @@
 import AudioPolicy
 import EventLoop
-import Glibc
+import func Glibc.cbrt
 
 /// One subscription event: what it is about, and nothing of who did it.
 struct SimulatedEvent: Equatable {

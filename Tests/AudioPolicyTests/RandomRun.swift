@@ -202,7 +202,9 @@ final class RandomRun {
     private func toggleMute(_ id: StreamID) {
         guard let isMuted = real[id]?.isMuted else { return }
         // Whether a mute is ours or its user's once more, nobody can tell who was not there.
-        if !isMuted, session.policy == nil { return }
+        if !isMuted, !isWatched { return }
+        // Nor of an unmute that was taken back before anybody looked.
+        if real.streams[id]?.hasUnseenMute == true { return }
         note("user sets mute \(!isMuted)", id)
         if real.streams[id]?.hasUnseenMute == false { mutesBefore[id] = shadow[id]?.isMuted }
         for server in [real, shadow] { server.setMute(id, !isMuted) }

@@ -61,6 +61,7 @@ extension Reconciler {
     /// Returns whether the stream's mute is the module's affair as of this read.
     mutating func observeCork(_ stream: ServerStream, _ treatment: inout Treatment) -> Bool {
         if treatment.silencing == .corkRequest {
+            guard stream.includesBatch >= treatment.cork.requested else { return false }
             let isUnmuted = treatment.cork.hasMuted && !stream.isMuted
             let isStarted = treatment.cork.hasCorked && !stream.isCorked
             treatment.cork.hasMuted = treatment.cork.hasMuted || stream.isMuted

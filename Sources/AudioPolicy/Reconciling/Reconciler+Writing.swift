@@ -120,6 +120,7 @@ extension Reconciler {
             operations.append(.pause(stream.id))
         case .corkRequest:
             treatment.cork = CorkProgress()
+            treatment.cork.requested = nextBatch
             noteModulesMute(of: treatment, stream.id, now: now)
         case .mute, nil: break
         }

@@ -73,6 +73,8 @@ struct CorkProgress {
     /// Whether a read has shown the module's mute, and the program's answer.
     var hasMuted = false
     var hasCorked = false
+    /// The batch that asked for the trigger: a read without it shows somebody else's mute.
+    var requested: UInt64 = 0
     /// The batch that took the trigger away: before it a read's mute says nothing.
     var released: UInt64?
     /// It was playing before and has not been seen playing again.
