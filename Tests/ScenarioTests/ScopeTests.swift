@@ -139,14 +139,13 @@ import Testing
             let here = try await desktop.ear()
             let there = try await desktop.ear(on: "hs")
             let music = try await desktop.music(sink: "both")
-            try await here.waitFor(music.frequency, "to be heard") { $0 > -40 }
-            try await there.waitFor(music.frequency, "to be heard") { $0 > -40 }
-            let before = here.level(of: music.frequency)
+            try await here.waitFor(music.frequency, at: Desktop.baseline, within: 1)
+            try await there.waitFor(music.frequency, at: Desktop.baseline, within: 1)
             let call = try await desktop.call(sink: "hs")
-            try await here.waitFor(music.frequency, at: before - 20, within: 1)
-            try await there.waitFor(music.frequency, at: before - 20, within: 1)
+            try await here.waitFor(music.frequency, at: Desktop.baseline - 20, within: 1)
+            try await there.waitFor(music.frequency, at: Desktop.baseline - 20, within: 1)
             call.kill()
-            try await here.waitFor(music.frequency, at: before, within: 1)
+            try await here.waitFor(music.frequency, at: Desktop.baseline, within: 1)
         }
     }
 

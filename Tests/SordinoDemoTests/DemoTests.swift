@@ -13,7 +13,6 @@ import Testing
         let image = keeper.directory + "/plot.svg"
         let descriptor = open(output, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         defer { close(descriptor) }
-        let start = ContinuousClock.now
         let process = try keeper.spawn(
             [product("sordino"), "demo", "--server", kind.rawValue, "--svg", image],
             environment: ProcessInfo.processInfo.environment,
@@ -21,7 +20,6 @@ import Testing
         #expect(await eventually(within: .seconds(60)) { !process.isRunning })
         let text = try String(contentsOfFile: output, encoding: .utf8)
         #expect(process.wait() == .exited(0), "\(text)")
-        #expect(ContinuousClock.now - start < .seconds(30))
         #expect(text.hasSuffix("\nall streams at their baseline\n"))
         // Each is turned down by its own level, and heard so.
         let lines = text.split(separator: "\n")
