@@ -17,7 +17,7 @@ import Testing
             [product("sordino"), "demo", "--server", kind.rawValue, "--svg", image],
             environment: ProcessInfo.processInfo.environment,
             standard: .init(input: 0, output: descriptor, error: descriptor))
-        #expect(await eventually(within: .seconds(60)) { !process.isRunning })
+        #expect(await eventually(within: .seconds(150)) { !process.isRunning })
         let text = try String(contentsOfFile: output, encoding: .utf8)
         #expect(process.wait() == .exited(0), "\(text)")
         #expect(text.hasSuffix("\nall streams at their baseline\n"))
