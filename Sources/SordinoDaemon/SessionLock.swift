@@ -36,13 +36,18 @@ public struct SessionLock: ~Copyable {
             do throws(CommandFailure) {
                 return try SessionLock(paths)
             } catch {
-                guard let holder = holder(paths), error.code == ExitCode.unavailable else { throw error }
+                guard error.code == ExitCode.unavailable else { throw error }
+                // It may have ended since: then the lock is free at the next try.
+                let holder = holder(paths)
                 guard ContinuousClock().now < deadline else {
+                    guard let holder else { throw error }
                     throw CommandFailure(
                         ExitCode.unavailable, "the running daemon (process \(holder)) does not end when asked to")
                 }
-                if asked != holder { kill(holder, SIGTERM) }
-                asked = holder
+                if let holder, asked != holder {
+                    kill(holder, SIGTERM)
+                    asked = holder
+                }
                 usleep(10_000)
             }
         }
