@@ -53,7 +53,7 @@ let package = Package(
         library("SystemEventLoop", ["EventLoop", "CSystemd"]),
         library("PulseAudioServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
         library("PipeWireServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPipeWire"]),
-        library("SessionBus", ["AudioPolicy", "SystemEventLoop", "CSystemd"]),
+        library("SessionBus", ["AudioPolicy", "AudioSession", "SystemEventLoop", "CSystemd"]),
         library(
             "SordinoDaemon",
             [
@@ -85,7 +85,7 @@ let package = Package(
         tool("sordino-bench-floor-pipewire", ["CPipeWire"], path: "BenchFloors/PipeWire", linking: ["pipewire-0.3"]),
         tool("sordino-bench-player", ["CSystemd"], path: "BenchFloors/Player", linking: ["systemd"]),
 
-        tests("AudioSessionTests", ["AudioSession"]),
+        tests("AudioSessionTests", ["AudioSession", "AudioSessionTestHelper"]),
         tests("AudioPolicyTests", ["AudioPolicy", "AudioSession", "AudioSessionTestHelper", "EventLoop"]),
         tests(
             "AudioPolicyConfigurationTests", ["AudioPolicyConfiguration", "AudioPolicy", "AudioSession"],
@@ -96,8 +96,10 @@ let package = Package(
             "PipeWireServerTests",
             ["PipeWireServer", "AudioPolicy", "EventLoop", "SystemEventLoop", "sordino-testplayer"]),
         .target(
-            name: "DaemonTestSupport", dependencies: ["AudioPolicy", "HeadlessAudio", "SystemEventLoop"],
-            path: "Tests/DaemonTestSupport", swiftSettings: settings),
+            name: "DaemonTestSupport",
+            dependencies: [
+                "AudioPolicy", "AudioSession", "AudioSessionTestHelper", "HeadlessAudio", "SystemEventLoop",
+            ], path: "Tests/DaemonTestSupport", swiftSettings: settings),
         tests("SessionBusTests", ["SessionBus", "AudioPolicy", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
         tests(
             "SordinoDaemonTests",
