@@ -99,8 +99,11 @@ let package = Package(
             name: "DaemonTestSupport",
             dependencies: [
                 "AudioPolicy", "AudioSession", "AudioSessionTestHelper", "HeadlessAudio", "SystemEventLoop",
+                "CSystemd",
             ], path: "Tests/DaemonTestSupport", swiftSettings: settings),
-        tests("SessionBusTests", ["SessionBus", "AudioPolicy", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
+        tests(
+            "SessionBusTests",
+            ["SessionBus", "AudioPolicy", "AudioSession", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
         tests(
             "SordinoDaemonTests",
             [
@@ -115,6 +118,9 @@ let package = Package(
             ["SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "DaemonTestSupport"]),
         tests(
             "ScenarioTests",
-            ["AudioPolicy", "AudioSession", "HeadlessAudio", "SoundRig", "sordino", "sordino-testplayer"]),
+            [
+                "AudioPolicy", "AudioSession", "HeadlessAudio", "SoundRig", "DaemonTestSupport", "sordino",
+                "sordino-testplayer",
+            ]),
     ]
 )

@@ -69,9 +69,9 @@ final class BusMessage {
 
     // MARK: Reading; `nil` where the next thing is of another type
 
-    func readString() -> String? {
+    func readString(as type: CChar = BusType.string) -> String? {
         var text: UnsafePointer<CChar>?
-        guard sd_bus_message_read_basic(handle, BusType.string, &text) > 0, let text else { return nil }
+        guard sd_bus_message_read_basic(handle, type, &text) > 0, let text else { return nil }
         return String(cString: text)
     }
 
@@ -109,4 +109,6 @@ enum BusType {
     static let boolean = CChar(UInt8(ascii: "b"))
     static let objectPath = CChar(UInt8(ascii: "o"))
     static let array = CChar(UInt8(ascii: "a"))
+    static let variant = CChar(UInt8(ascii: "v"))
+    static let structure = CChar(UInt8(ascii: "r"))
 }

@@ -28,6 +28,7 @@ public final class Daemon {
     private let session: PolicySession
     private let finder: ServerFinder
     private var bus: SessionBusService?
+    private let login: LoginWatch
     private var isConnected = false
     private var isEnding = false
     /// What must have its first answer, good or bad, before the session is ready.
@@ -72,6 +73,7 @@ public final class Daemon {
         session = PolicySession(
             loop: loop, settings: settings, processes: ProcessDirectory(), store: store
         ) { () throws(SessionControlError) in try Self.reload(options.settings, log) }
+        login = LoginWatch(loop: loop, sessionID: environment["XDG_SESSION_ID"])
         finder = ServerFinder(
             loop: loop, choice: options.server ?? settings.server, places: ServerPlaces(environment: environment)
         ) { kind in makeSoundServer(kind, loop) }
@@ -115,6 +117,9 @@ public final class Daemon {
         }
         beginBus()
         finder.start()
+        login.onChange = { [unowned self] reason, isInForce in session.setInterrupted(reason, isInForce) }
+        // Without logind nobody sleeps and no seat is switched.
+        try? login.start(address: LoginWatch.address(in: environment))
     }
 
     private func settle(_ part: Part) {
@@ -190,6 +195,7 @@ public final class Daemon {
 
     private func finish(_ code: Int32) {
         bus?.stop()
+        login.stop()
         // Not in the middle of the event that brought us here.
         loop.schedule(after: .zero) { [self] in
             finder.stop()

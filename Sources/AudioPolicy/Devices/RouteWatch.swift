@@ -71,7 +71,8 @@ extension ServerDevice {
 extension ServerCard {
     /// Whether it has a microphone over Bluetooth, in whatever profile it is now.
     fileprivate var isBluetoothHeadset: Bool {
-        let isBluetooth = properties["device.api"]?.hasPrefix("bluez") == true || properties["device.bus"] == "bluetooth"
+        let isBluetooth =
+            properties["device.api"]?.hasPrefix("bluez") == true || properties["device.bus"] == "bluetooth"
         return isBluetooth && ports.contains { $0.direction == .input && $0.isAvailable != false }
     }
 }

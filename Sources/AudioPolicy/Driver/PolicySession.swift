@@ -36,6 +36,12 @@ public final class PolicySession: SessionControl {
 
     public func restore() { driver.restore() }
 
+    /// The machine sleeps or the seat is another user's, or no longer. What is in force is kept meanwhile.
+    public func setInterrupted(_ reason: AudioSessionInterruption, _ isInterrupted: Bool) {
+        if reason == .seat { driver.setHeldBack(isInterrupted) }
+        if isInterrupted { core.interrupt(reason) } else { core.endInterruption(reason) }
+    }
+
     // MARK: Claims
 
     public var onDelivery: ((ClaimID, AudioSessionEvent) -> Void)? {

@@ -34,6 +34,8 @@ public final class SoundServerDriver: AudioSessionDriver {
     private let store: any LedgerStore
     public private(set) var settings: PolicySettings
     public private(set) var isEnabled = true
+    /// The seat is another user's: what is in force is kept, undoing is allowed, nothing new begins.
+    public private(set) var isHeldBack = false
     public private(set) var warnings: [String] = []
 
     private(set) var server: (any SoundServer)?
@@ -335,6 +337,15 @@ public final class SoundServerDriver: AudioSessionDriver {
         }
     }
 
+    /// Begins nothing new from now on, or begins what was kept back.
+    public func setHeldBack(_ heldBack: Bool) {
+        guard heldBack != isHeldBack else { return }
+        turn {
+            isHeldBack = heldBack
+            everythingIsDirty = true
+        }
+    }
+
     /// Undoes everything in force, and leaves it so until the present holders are gone.
     public func restore() {
         turn {
@@ -494,7 +505,8 @@ public final class SoundServerDriver: AudioSessionDriver {
         let planned = PlannedStream(
             stream: stream, classification: classification, playingSince: record.playingSince, outputs: outputs,
             isHeardByMicrophones: !outputs.isDisjoint(with: loudspeakers))
-        let plan = isEnabled ? planner.plan(for: planned) : .untouched
+        var plan = isEnabled ? planner.plan(for: planned) : .untouched
+        if isHeldBack { plan.holdBack(to: record.plan) }
         reconciler?.preparePause(stream, plan: plan, isNew: !record.hasBegun)
         return plan
     }
