@@ -53,7 +53,7 @@ let package = Package(
         library("SystemEventLoop", ["EventLoop", "CSystemd"]),
         library("PulseAudioServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
         library("PipeWireServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPipeWire"]),
-        library("SessionBus", ["AudioPolicy", "AudioSession", "SystemEventLoop", "CSystemd"]),
+        library("SessionBus", ["AudioPolicy", "AudioSession", "EventLoop", "SystemEventLoop", "CSystemd"]),
         library(
             "SordinoDaemon",
             [
@@ -100,7 +100,9 @@ let package = Package(
             dependencies: [
                 "AudioPolicy", "AudioSession", "AudioSessionTestHelper", "HeadlessAudio", "SystemEventLoop",
             ], path: "Tests/DaemonTestSupport", swiftSettings: settings),
-        tests("SessionBusTests", ["SessionBus", "AudioPolicy", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
+        tests(
+            "SessionBusTests",
+            ["SessionBus", "AudioPolicy", "AudioSession", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
         tests(
             "SordinoDaemonTests",
             [
