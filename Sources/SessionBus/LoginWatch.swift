@@ -80,7 +80,7 @@ public final class LoginWatch {
             Self.name, "/org/freedesktop/login1", Self.manager, "GetSession", { $0.append(sessionID) },
             { [unowned self] answer in
                 guard case .success(let message) = answer else { return }
-                watch(message.readString(as: BusType.objectPath))
+                watch(message.readObjectPath())
             })
     }
 
@@ -119,6 +119,6 @@ extension BusMessage {
     fileprivate func readSessionPath() -> String? {
         guard sd_bus_message_enter_container(handle, BusType.structure, "so") > 0, let id = readString(), !id.isEmpty
         else { return nil }
-        return readString(as: BusType.objectPath)
+        return readObjectPath()
     }
 }
