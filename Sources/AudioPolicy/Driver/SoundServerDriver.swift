@@ -30,7 +30,7 @@ public final class SoundServerDriver: AudioSessionDriver {
     }
 
     let loop: any EventLoop
-    private let processes: any ProcessInspector
+    let processes: any ProcessInspector
     private let store: any LedgerStore
     public private(set) var settings: PolicySettings
     public private(set) var isEnabled = true
@@ -46,9 +46,11 @@ public final class SoundServerDriver: AudioSessionDriver {
     private(set) var topology = OutputTopology()
     private(set) var planner: SessionPlanner
     private(set) var observed: ObservedClaims
-    private(set) var reconciler: Reconciler?
-    private(set) var records: [StreamID: StreamRecord] = [:]
-    private var ledger: Ledger
+    var reconciler: Reconciler?
+    var records: [StreamID: StreamRecord] = [:]
+    var ledger: Ledger
+    var mediaPlayers: (any MediaPlayers)?
+    var playerPauses: PlayerPauses
 
     private(set) var claims: [ClaimID: SessionState.Entry] = [:]
     private(set) var claimIDs: [ObservedClaim.Key: ClaimID] = [:]
@@ -58,7 +60,7 @@ public final class SoundServerDriver: AudioSessionDriver {
     /// Counts the turns, so that "before" and "after" have a meaning without a clock.
     private var moment: UInt64 = 0
     private var depth = 0
-    private var dirtyStreams: Set<StreamID> = []
+    var dirtyStreams: Set<StreamID> = []
     private var movedStreams: Set<StreamID> = []
     private var dirtyClaims: Set<ClaimID> = []
     private var everythingIsDirty = false
@@ -67,6 +69,10 @@ public final class SoundServerDriver: AudioSessionDriver {
     private var timerDeadline: LoopInstant?
     private var meters: Set<StreamID> = []
     private var onRestored: (() -> Void)?
+    /// Somebody has asked for everything to be undone in the present turn.
+    private var isRestoring = false
+    /// What is undone now is undone at once, and whatever the settings say of resuming.
+    var undoesAtOnce: Bool { isRestoring || !isEnabled || onRestored != nil }
 
     public init(
         loop: any EventLoop, settings: PolicySettings, processes: any ProcessInspector, store: any LedgerStore
@@ -79,6 +85,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         planner = SessionPlanner(settings: settings)
         observed = ObservedClaims(settings: settings)
         ledger = Ledger(reading: store.read())
+        playerPauses = PlayerPauses(left: ledger.players)
     }
 
     deinit { timer?.cancel() }
@@ -176,6 +183,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         classifier = StreamClassifier(settings: settings, processes: processes)
         observed.removeAll()
         meters.removeAll()
+        playerPauses.serverLost()
         voiceOutputs.removeAll()
         if wasConnected {
             announce(.init(time: loop.wallClock, event: .serverLost, server: serverStatus, message: failure.message))
@@ -235,6 +243,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         dirtyStreams.insert(stream.id)
         if let old, old.device != stream.device { movedStreams.insert(stream.id) }
         reconciler?.observe(stream, before: old, in: graph, now: loop.now)
+        playerPauses.observe(stream) { planned(stream.id) }
         place(stream)
     }
 
@@ -250,6 +259,7 @@ public final class SoundServerDriver: AudioSessionDriver {
     }
 
     private func forget(_ id: StreamID) {
+        playerPauses.removed(id) { planned(id) }
         reconciler?.removed(id, restoreKey: graph.streams[id]?.restoreKey, now: loop.now)
         records[id] = nil
         movedStreams.remove(id)
@@ -320,7 +330,9 @@ public final class SoundServerDriver: AudioSessionDriver {
     /// Undoes everything in force, and leaves it so until the present holders are gone.
     public func restore() {
         turn {
+            isRestoring = true
             reconciler?.overrideAll()
+            leavePausedStreams()
             everythingIsDirty = true
         }
     }
@@ -359,7 +371,7 @@ public final class SoundServerDriver: AudioSessionDriver {
     // MARK: One turn
 
     /// Everything that one event sets off, in one batch of operations.
-    private func turn(_ body: () -> Void) {
+    func turn(_ body: () -> Void) {
         depth += 1
         if depth == 1 { moment += 1 }
         body()
@@ -368,6 +380,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         depth = 1
         settleClaims()
         settleStreams()
+        isRestoring = false
         depth = 0
         send()
     }
@@ -392,12 +405,13 @@ public final class SoundServerDriver: AudioSessionDriver {
         classifier[stream]?.claim ?? observed.key(of: stream).flatMap { claimIDs[$0] }
     }
 
-    private func updateRecord(_ id: StreamID) {
+    func updateRecord(_ id: StreamID) {
         guard let stream = graph.streams[id], let classification = classifier[id] else { return }
         let baseline = reconciler?.baseline(of: stream)
-        let isPlaying = !stream.isCorked || reconciler?.isCorkedByUs(id) == true
+        let isPlaying = !stream.isCorked || reconciler?.isCorkedByUs(id) == true || playerPauses.isPaused(id)
         var record = records[id] ?? StreamRecord()
         if reconciler?.startedAgain.remove(id) != nil { record.playingSince = nil }
+        if playerPauses.startedAgain.remove(id) != nil { record.playingSince = nil }
         if !isPlaying { record.playingSince = nil } else if record.playingSince == nil { record.playingSince = moment }
         records[id] = record
         let isActive = !stream.isCorked && !(baseline?.isMuted ?? stream.isMuted)
@@ -451,11 +465,14 @@ public final class SoundServerDriver: AudioSessionDriver {
             everythingIsDirty = false
             return
         }
+        findPausedStreams()
         if everythingIsDirty { dirtyStreams.formUnion(graph.streams.keys) }
         everythingIsDirty = false
         let isEnding = onRestored != nil
         var plans: [StreamID: StreamPlan] = [:]
         for id in dirtyStreams { plans[id] = plan(id) }
+        pauseThroughPlayers(&plans)
+        for (id, plan) in plans { preparePause(plan, of: id) }
         for id in reconciler?.decideCorks() ?? [] where plans[id] == nil { plans[id] = plan(id) }
         for id in plans.keys.sorted() {
             guard let plan = plans[id] else { continue }
@@ -466,24 +483,37 @@ public final class SoundServerDriver: AudioSessionDriver {
         reconciler?.advance(to: loop.now, in: graph)
     }
 
-    private func plan(_ id: StreamID) -> StreamPlan? {
+    func planned(_ id: StreamID) -> PlannedStream? {
         guard let stream = graph.streams[id], let classification = classifier[id], let record = records[id] else {
             return nil
         }
         let destination = id.direction == .output ? graph.destination(of: stream) : stream.device
         let outputs = destination.map { topology.outputs(of: $0) } ?? []
-        let planned = PlannedStream(
+        return PlannedStream(
             stream: stream, classification: classification, playingSince: record.playingSince, outputs: outputs,
             isHeardByMicrophones: !outputs.isDisjoint(with: loudspeakers))
-        let plan = isEnabled ? planner.plan(for: planned) : .untouched
-        reconciler?.preparePause(stream, plan: plan, isNew: !record.hasBegun)
-        return plan
+    }
+
+    func plan(_ id: StreamID) -> StreamPlan? {
+        planned(id).map { isEnabled ? planner.plan(for: $0) : .untouched }
+    }
+
+    private func preparePause(_ plan: StreamPlan, of id: StreamID) {
+        guard let stream = graph.streams[id], let record = records[id] else { return }
+        let isServers = plan.effect == .pause && playerPauses.route(of: id) == .server
+        reconciler?.preparePause(stream, plan: plan, isServers: isServers, isNew: !record.hasBegun)
     }
 
     private func carryOut(_ plan: StreamPlan, on id: StreamID, abrupt: Bool) {
         guard let stream = graph.streams[id], var record = records[id] else { return }
         let wasOverridden = reconciler?.isOverridden(id) ?? false
-        reconciler?.reconcile(stream, plan: plan, abrupt: abrupt || !record.hasBegun, now: loop.now)
+        switch plan.effect == .pause ? playerPauses.route(of: id) : .server {
+        case .server: reconciler?.reconcile(stream, plan: plan, abrupt: abrupt || !record.hasBegun, now: loop.now)
+        case .waiting: break
+        case .player:
+            let nothing = StreamPlan(effect: .none, because: [], holders: plan.holders)
+            reconciler?.reconcile(stream, plan: nothing, abrupt: true, now: loop.now)
+        }
         let isDifferent = plan.effect != record.plan.effect
         record.hasBegun = record.hasBegun || !stream.volume.isEmpty
         record.plan = plan
@@ -517,6 +547,7 @@ public final class SoundServerDriver: AudioSessionDriver {
 
     /// The ledger first, then the operations, then everything that can wait.
     private func send() {
+        notePlayerPauses()
         if var reconciler {
             self.reconciler = nil
             reconciler.ledger.flush(to: store)
@@ -527,11 +558,14 @@ public final class SoundServerDriver: AudioSessionDriver {
                 meters = observed.metered
                 server?.setMeters(meters)
             }
-            if onRestored != nil, reconciler.isDone {
-                let done = onRestored
-                onRestored = nil
-                done?()
-            }
+        } else {
+            ledger.flush(to: store)
+        }
+        mediaPlayers?.perform(playerPauses.takeRequests())
+        if onRestored != nil, reconciler?.isDone == true, mediaPlayers == nil || playerPauses.isDone {
+            let done = onRestored
+            onRestored = nil
+            done?()
         }
         setTimer()
         tellPending()
@@ -539,7 +573,8 @@ public final class SoundServerDriver: AudioSessionDriver {
 
     private func setTimer() {
         let now = loop.now
-        let deadline = [observed.nextDeadline, reconciler?.nextStep(after: now)].compactMap { $0 }.min()
+        let deadline = [observed.nextDeadline, reconciler?.nextStep(after: now), playerPauses.nextDeadline]
+            .compactMap { $0 }.min()
         guard deadline != timerDeadline else { return }
         timer?.cancel()
         timerDeadline = deadline
