@@ -66,6 +66,7 @@ let package = Package(
         library("HeadlessAudio", ["CSupervisor"]),
         library("SoundRig", ["HeadlessAudio"]),
         tool("sordino-testplayer", path: "TestPlayer", linking: ["pulse", "m"]),
+        tool("sordino-testmediaplayer", ["CSystemd"], path: "TestMediaPlayer", linking: ["systemd"]),
         library("SordinoDemo", ["HeadlessAudio", "SoundRig", "AudioPolicy", "SessionBus"]),
 
         // The command.
@@ -113,6 +114,9 @@ let package = Package(
             ["SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "DaemonTestSupport"]),
         tests(
             "ScenarioTests",
-            ["AudioPolicy", "AudioSession", "HeadlessAudio", "SoundRig", "sordino", "sordino-testplayer"]),
+            [
+                "AudioPolicy", "AudioSession", "HeadlessAudio", "SoundRig", "sordino", "sordino-testplayer",
+                "sordino-testmediaplayer",
+            ]),
     ]
 )

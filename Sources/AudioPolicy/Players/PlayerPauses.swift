@@ -274,7 +274,9 @@ struct PlayerPauses {
     /// Something has come of the players of a stream: when all of them are paused it may still take its time to stop.
     private mutating func settle(_ id: StreamID, now: LoopInstant) {
         dirty.insert(id)
-        guard let binding = bindings[id], !binding.players.contains(where: { pauses[$0]?.isOpen == true }) else { return }
+        guard let binding = bindings[id], !binding.players.contains(where: { pauses[$0]?.isOpen == true }) else {
+            return
+        }
         bindings[id]?.deadline = now + Self.settling
     }
 
@@ -319,7 +321,8 @@ struct PlayerPauses {
     ///   - delay: from the last holder's end until a player plays again; `nil`: it is left paused.
     ///   - isHeld: whether a pause of a stream that is gone would still be wanted; whether a claim still has effects.
     mutating func settle(
-        resumingAfter delay: Duration?, now: LoopInstant, isPaused: (PlannedStream) -> Bool, hasEffects: (ClaimID) -> Bool
+        resumingAfter delay: Duration?, now: LoopInstant, isPaused: (PlannedStream) -> Bool,
+        hasEffects: (ClaimID) -> Bool
     ) {
         if let listDeadline, listDeadline <= now { self.listDeadline = nil }
         if listDeadline == nil { dirty.formUnion(Self.take(&unlisted)) }

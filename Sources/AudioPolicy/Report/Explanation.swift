@@ -82,7 +82,9 @@ extension SoundServerDriver {
 
     private func pausing(_ id: StreamID) -> String {
         let prefix = "org.mpris.MediaPlayer2."
-        let names = playerPauses.playerNames(of: id).map { $0.dropFirst($0.hasPrefix(prefix) ? prefix.count : 0).shown() }
+        let names = playerPauses.playerNames(of: id).map {
+            $0.dropFirst($0.hasPrefix(prefix) ? prefix.count : 0).shown()
+        }
         return names.isEmpty ? "paused" : "paused through its player (\(names.joined(separator: " and ")))"
     }
 
