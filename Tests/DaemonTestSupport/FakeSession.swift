@@ -1,4 +1,6 @@
 public import AudioPolicy
+public import AudioSession
+import AudioSessionTestHelper
 
 /// A session that says what it is told to say and records what it is asked.
 public final class FakeSession: SessionControl {
@@ -36,6 +38,43 @@ public final class FakeSession: SessionControl {
     }
 
     public func restore() { asked.append("restore") }
+
+    // MARK: Claims
+
+    /// The real arbiter, over a driver that does nothing.
+    public let core = AudioSessionCore(driver: MockAudioSessionDriver())
+
+    public var onDelivery: ((ClaimID, AudioSessionEvent) -> Void)? {
+        get { core.onDelivery }
+        set { core.onDelivery = newValue }
+    }
+
+    public func acquire(
+        _ kind: AudioSessionClientKind, output: AudioSessionOutput, owner: ClaimOwner, options: ClaimOptions
+    ) throws(AudioSessionError) -> ClaimID {
+        try core.acquire(kind, output: output, owner: owner, options: options)
+    }
+
+    public func update(_ claim: ClaimID, output: AudioSessionOutput) { core.update(claim, output: output) }
+
+    public func setActivated(_ claim: ClaimID, _ activated: Bool) { core.setActivated(claim, activated) }
+
+    public func setDucking(_ claim: ClaimID, _ ducking: AudioSessionDucking) { core.setDucking(claim, ducking) }
+
+    public func release(_ claim: ClaimID) { core.release(claim) }
+
+    public func claim(_ id: ClaimID) -> SessionStatus.Claim? {
+        core.arbiter[id].map { entry in
+            .init(
+                id: id.description, kind: entry.claim.kind.rawValue, origin: entry.claim.origin.rawValue,
+                owner: .init(
+                    name: entry.claim.owner.name, pid: entry.claim.owner.pid, sandbox: entry.claim.owner.sandbox),
+                output: entry.claim.output.rawValue, standing: entry.standing.rawValue,
+                activated: entry.claim.isActivated, counts: entry.claim.counts, streams: [])
+        }
+    }
+
+    public func route() -> AudioRoute { core.driver.route() }
 }
 
 extension SessionStatus {

@@ -19,7 +19,9 @@ public final class PolicySession: SessionControl {
         self.loadSettings = loadSettings
         driver.onSessionEvent = { [unowned self] event in self.onEvent?(event) }
         core.onChange = { [unowned self] state in self.announce(state) }
-        core.onInterruption = { [unowned self] event in self.announce(event) }
+        core.onInterruption = { [unowned self] isInterrupted in
+            self.send(isInterrupted ? .interrupted : .interruptionEnded, claim: nil)
+        }
     }
 
     public var isEnabled: Bool { driver.isEnabled }
@@ -33,6 +35,31 @@ public final class PolicySession: SessionControl {
     public func reload() throws(SessionControlError) { driver.setSettings(try loadSettings()) }
 
     public func restore() { driver.restore() }
+
+    // MARK: Claims
+
+    public var onDelivery: ((ClaimID, AudioSessionEvent) -> Void)? {
+        get { core.onDelivery }
+        set { core.onDelivery = newValue }
+    }
+
+    public func acquire(
+        _ kind: AudioSessionClientKind, output: AudioSessionOutput, owner: ClaimOwner, options: ClaimOptions
+    ) throws(AudioSessionError) -> ClaimID {
+        try core.acquire(kind, output: output, owner: owner, options: options)
+    }
+
+    public func update(_ claim: ClaimID, output: AudioSessionOutput) { core.update(claim, output: output) }
+
+    public func setActivated(_ claim: ClaimID, _ activated: Bool) { core.setActivated(claim, activated) }
+
+    public func setDucking(_ claim: ClaimID, _ ducking: AudioSessionDucking) { core.setDucking(claim, ducking) }
+
+    public func release(_ claim: ClaimID) { core.release(claim) }
+
+    public func claim(_ id: ClaimID) -> SessionStatus.Claim? { core.arbiter[id].map(driver.claimStatus) }
+
+    public func route() -> AudioRoute { driver.route() }
 
     // MARK: Events
 
@@ -60,14 +87,6 @@ public final class PolicySession: SessionControl {
                 .init(
                     time: driver.loop.wallClock, event: .winnerChanged, claim: state.winner.flatMap { known[$0] },
                     winner: state.winner?.description))
-        }
-    }
-
-    private func announce(_ event: AudioSessionDriverEvent) {
-        switch event {
-        case .interrupted: send(.interrupted, claim: nil)
-        case .interruptionEnded: send(.interruptionEnded, claim: nil)
-        case .observed: break
         }
     }
 

@@ -42,8 +42,8 @@ public final class SoundServerDriver: AudioSessionDriver {
     /// The devices that a microphone nearby hears: kept, since each plan asks.
     private var loudspeakers: Set<DeviceID> = []
     private(set) var isConnected = false
-    private(set) var classifier: StreamClassifier
-    private(set) var topology = OutputTopology()
+    var classifier: StreamClassifier
+    var topology = OutputTopology()
     private(set) var planner: SessionPlanner
     private(set) var observed: ObservedClaims
     var reconciler: Reconciler?
@@ -56,6 +56,9 @@ public final class SoundServerDriver: AudioSessionDriver {
     private(set) var claimIDs: [ObservedClaim.Key: ClaimID] = [:]
     private var countingSince: [ClaimID: UInt64] = [:]
     private var voiceOutputs: [ClaimID: Set<DeviceID>] = [:]
+
+    private var routeWatch = RouteWatch()
+    private var routeTimer: (any LoopTimer)?
 
     /// Counts the turns, so that "before" and "after" have a meaning without a clock.
     private var moment: UInt64 = 0
@@ -88,7 +91,10 @@ public final class SoundServerDriver: AudioSessionDriver {
         playerPauses = PlayerPauses(left: ledger.players)
     }
 
-    deinit { timer?.cancel() }
+    deinit {
+        timer?.cancel()
+        routeTimer?.cancel()
+    }
 
     var ledgerCount: Int { reconciler?.ledger.count ?? ledger.count }
 
@@ -180,7 +186,8 @@ public final class SoundServerDriver: AudioSessionDriver {
         loudspeakers.removeAll()
         records.removeAll()
         topology = OutputTopology()
-        classifier = StreamClassifier(settings: settings, processes: processes)
+        routeWatch.forget()
+        startClassifier()
         observed.removeAll()
         meters.removeAll()
         playerPauses.serverLost()
@@ -190,6 +197,11 @@ public final class SoundServerDriver: AudioSessionDriver {
             onEvent?(.interrupted)
         }
         onServerLost?(failure)
+    }
+
+    private func startClassifier() {
+        classifier = StreamClassifier(settings: settings, processes: processes)
+        for entry in claims.values { if let holder = holder(entry) { _ = classifier.setHolder(holder) } }
     }
 
     private func failed(_ operation: ServerOperation, _ failure: ServerFailure) {
@@ -222,6 +234,7 @@ public final class SoundServerDriver: AudioSessionDriver {
             case .foreignPolicies(let policies): foreignPolicies(policies)
             case .card, .cardRemoved, .client, .clientRemoved, .restoreEntry, .restoreEntryRemoved: break
             }
+            if change.touchesDevices { watchRoute() }
             graph.apply(change)
         }
         guard let kind = info?.kind else { return }
@@ -260,6 +273,7 @@ public final class SoundServerDriver: AudioSessionDriver {
 
     private func forget(_ id: StreamID) {
         playerPauses.removed(id) { planned(id) }
+        if let claim = claim(of: id) { dirtyClaims.insert(claim) }
         reconciler?.removed(id, restoreKey: graph.streams[id]?.restoreKey, now: loop.now)
         records[id] = nil
         movedStreams.remove(id)
@@ -301,14 +315,18 @@ public final class SoundServerDriver: AudioSessionDriver {
                 countingSince[id] = nil
                 voiceOutputs[id] = nil
                 dirtyClaims.insert(id)
+                dirtyStreams.formUnion(classifier.removeHolder(id))
             }
             for entry in state.changed {
                 claims[entry.claim.id] = entry
                 if let key = entry.observed { claimIDs[key] = entry.claim.id }
+                if let holder = holder(entry) { dirtyStreams.formUnion(classifier.setHolder(holder)) }
                 dirtyClaims.insert(entry.claim.id)
             }
         }
     }
+
+    public func route() -> AudioRoute { AudioRoute(graph, outputs: routeOutputs) }
 
     public func diagnostics() -> String {
         let name = info.map { "\($0.kind.rawValue) \($0.version)" } ?? "no server"
@@ -357,7 +375,7 @@ public final class SoundServerDriver: AudioSessionDriver {
             for holder in holders.values { _ = planner.setHolder(holder) }
             reconciler?.timing = settings.timing
             reconciler?.healsRestoreEntries = settings.restoreEntries == .heal
-            classifier = StreamClassifier(settings: settings, processes: processes)
+            startClassifier()
             observed.setSettings(settings)
             guard let kind = info?.kind else { return }
             _ = classifier.update(Self.changes(of: graph), graph: graph, kind: kind)
@@ -402,7 +420,7 @@ public final class SoundServerDriver: AudioSessionDriver {
     }
 
     func claim(of stream: StreamID) -> ClaimID? {
-        classifier[stream]?.claim ?? observed.key(of: stream).flatMap { claimIDs[$0] }
+        explicitClaim(of: stream) ?? observed.key(of: stream).flatMap { claimIDs[$0] }
     }
 
     func updateRecord(_ id: StreamID) {
@@ -422,7 +440,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         _ stream: ServerStream, _ classification: StreamClassification, isActive: Bool
     ) -> ObservedClaims.Member? {
         guard settings.observedEnabled, let kind = classification.kind, !classification.isPlumbing,
-            classification.claim == nil, !classification.actions.ignore, !classification.actions.makesNoClaim
+            explicitClaim(of: stream.id) == nil, !classification.actions.ignore, !classification.actions.makesNoClaim
         else { return nil }
         let owner = classification.owner
         return ObservedClaims.Member(
@@ -442,18 +460,19 @@ public final class SoundServerDriver: AudioSessionDriver {
         return planner.setHolder(
             EffectHolder(
                 id: id, kind: entry.claim.kind, origin: entry.claim.origin,
-                ownerKey: entry.observed?.owner ?? "claim:\(id)", since: since, outputs: outputs(of: entry)))
+                ownerKey: entry.observed?.owner ?? "claim:\(id)", since: since, outputs: outputs(of: entry),
+                level: settings.level(entry.claim.options.ducking)))
     }
 
     /// The physical outputs of a claim's voice; those it had last while it is only held on to.
     private func outputs(of entry: SessionState.Entry) -> Set<DeviceID>? {
-        guard let key = entry.observed else { return nil }
+        let streams = entry.observed.map(observed.activeStreams) ?? playingStreams(of: entry.claim.id)
         var found: Set<DeviceID> = []
-        for id in observed.activeStreams(of: key) where id.direction == .output {
+        for id in streams where id.direction == .output {
             guard let device = graph.streams[id].flatMap(graph.destination) else { continue }
             found.formUnion(topology.outputs(of: device))
         }
-        if found.isEmpty { return voiceOutputs[entry.claim.id] }
+        if found.isEmpty { return voiceOutputs[entry.claim.id] ?? wishedOutputs(of: entry.claim) }
         voiceOutputs[entry.claim.id] = found
         return found
     }
@@ -569,6 +588,19 @@ public final class SoundServerDriver: AudioSessionDriver {
         }
         setTimer()
         tellPending()
+    }
+
+    /// Devices come and go in bursts, so they are looked at once they have settled (field case PRF-01: 200 ms).
+    private func watchRoute() {
+        guard routeTimer == nil else { return }
+        routeTimer = loop.schedule(after: .milliseconds(200)) { [unowned self] in
+            routeTimer = nil
+            guard isConnected, let (reason, route) = routeWatch.look(at: graph, outputs: routeOutputs) else { return }
+            announce(
+                .init(
+                    time: loop.wallClock, event: .routeChanged, device: currentOutputStatus, message: reason.rawValue))
+            onEvent?(.routeChanged(reason, route))
+        }
     }
 
     private func setTimer() {

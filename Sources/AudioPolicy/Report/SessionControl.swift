@@ -1,3 +1,5 @@
+public import AudioSession
+
 /// What the bus service and the command ask of a running session. Confined to the session's loop.
 public protocol SessionControl: AnyObject {
     func status() -> SessionStatus
@@ -12,6 +14,22 @@ public protocol SessionControl: AnyObject {
     func restore()
     /// Every event from now on.
     var onEvent: ((SessionEvent) -> Void)? { get set }
+
+    // MARK: Claims
+
+    /// - Throws: `busyWithCall`, for `.recording` alone.
+    func acquire(
+        _ kind: AudioSessionClientKind, output: AudioSessionOutput, owner: ClaimOwner, options: ClaimOptions
+    ) throws(AudioSessionError) -> ClaimID
+    func update(_ claim: ClaimID, output: AudioSessionOutput)
+    func setActivated(_ claim: ClaimID, _ activated: Bool)
+    func setDucking(_ claim: ClaimID, _ ducking: AudioSessionDucking)
+    func release(_ claim: ClaimID)
+    /// `nil` for one that is not held.
+    func claim(_ id: ClaimID) -> SessionStatus.Claim?
+    /// What the holders of explicit claims are to be told.
+    var onDelivery: ((ClaimID, AudioSessionEvent) -> Void)? { get set }
+    func route() -> AudioRoute
 }
 
 public enum SessionControlError: Error, Equatable, Sendable {
