@@ -30,6 +30,7 @@ public final class Daemon {
     private let finder: ServerFinder
     private var bus: SessionBusService?
     private let login: LoginWatch
+    private var players: BusMediaPlayers?
     private var isConnected = false
     private var isEnding = false
     /// What must have its first answer, good or bad, before the session is ready.
@@ -117,6 +118,7 @@ public final class Daemon {
             self.fail(ExitCode.unavailable, failure.message.shown(limit: 300))
         }
         beginBus()
+        beginPlayers()
         finder.start()
         login.onChange = { [unowned self] reason, isInForce in session.setInterrupted(reason, isInForce) }
         // Without logind nobody sleeps and no seat is switched.
@@ -169,6 +171,19 @@ public final class Daemon {
         settle(.bus)
     }
 
+    /// Without them the sound server's own pause does it.
+    private func beginPlayers() {
+        guard let address = BusContract.address(in: environment) else { return }
+        let players = BusMediaPlayers(loop: loop, address: address)
+        do throws(BusError) {
+            try players.start()
+            session.driver.attach(players)
+            self.players = players
+        } catch {
+            log(.warning, "media players cannot be asked to pause: \(error.message.shown(limit: 300))")
+        }
+    }
+
     // MARK: Ending
 
     private func takeSignals() throws {
@@ -198,6 +213,7 @@ public final class Daemon {
     private func finish(_ code: Int32) {
         bus?.stop()
         login.stop()
+        players?.stop()
         // Not in the middle of the event that brought us here.
         loop.schedule(after: .zero) { [self] in
             finder.stop()

@@ -30,7 +30,7 @@ public final class SoundServerDriver: AudioSessionDriver {
     }
 
     let loop: any EventLoop
-    private let processes: any ProcessInspector
+    let processes: any ProcessInspector
     private let store: any LedgerStore
     public private(set) var settings: PolicySettings
     public private(set) var isEnabled = true
@@ -48,9 +48,11 @@ public final class SoundServerDriver: AudioSessionDriver {
     var topology = OutputTopology()
     private(set) var planner: SessionPlanner
     private(set) var observed: ObservedClaims
-    private(set) var reconciler: Reconciler?
-    private(set) var records: [StreamID: StreamRecord] = [:]
-    private var ledger: Ledger
+    var reconciler: Reconciler?
+    var records: [StreamID: StreamRecord] = [:]
+    var ledger: Ledger
+    var mediaPlayers: (any MediaPlayers)?
+    var playerPauses: PlayerPauses
 
     private(set) var claims: [ClaimID: SessionState.Entry] = [:]
     private(set) var claimIDs: [ObservedClaim.Key: ClaimID] = [:]
@@ -63,7 +65,7 @@ public final class SoundServerDriver: AudioSessionDriver {
     /// Counts the turns, so that "before" and "after" have a meaning without a clock.
     private var moment: UInt64 = 0
     private var depth = 0
-    private var dirtyStreams: Set<StreamID> = []
+    var dirtyStreams: Set<StreamID> = []
     private var movedStreams: Set<StreamID> = []
     private var dirtyClaims: Set<ClaimID> = []
     private var everythingIsDirty = false
@@ -72,6 +74,10 @@ public final class SoundServerDriver: AudioSessionDriver {
     private var timerDeadline: LoopInstant?
     private var meters: Set<StreamID> = []
     private var onRestored: (() -> Void)?
+    /// Somebody has asked for everything to be undone in the present turn.
+    private var isRestoring = false
+    /// What is undone now is undone at once, and whatever the settings say of resuming.
+    var undoesAtOnce: Bool { isRestoring || !isEnabled || onRestored != nil }
 
     public init(
         loop: any EventLoop, settings: PolicySettings, processes: any ProcessInspector, store: any LedgerStore
@@ -84,6 +90,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         planner = SessionPlanner(settings: settings)
         observed = ObservedClaims(settings: settings)
         ledger = Ledger(reading: store.read())
+        playerPauses = PlayerPauses(left: ledger.players)
     }
 
     deinit {
@@ -185,6 +192,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         startClassifier()
         observed.removeAll()
         meters.removeAll()
+        playerPauses.serverLost()
         voiceOutputs.removeAll()
         if wasConnected {
             announce(.init(time: loop.wallClock, event: .serverLost, server: serverStatus, message: failure.message))
@@ -250,6 +258,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         dirtyStreams.insert(stream.id)
         if let old, old.device != stream.device { movedStreams.insert(stream.id) }
         reconciler?.observe(stream, before: old, in: graph, now: loop.now)
+        playerPauses.observe(stream) { planned(stream.id) }
         place(stream)
     }
 
@@ -265,6 +274,7 @@ public final class SoundServerDriver: AudioSessionDriver {
     }
 
     private func forget(_ id: StreamID) {
+        playerPauses.removed(id) { planned(id) }
         if let claim = claim(of: id) { dirtyClaims.insert(claim) }
         reconciler?.removed(id, restoreKey: graph.streams[id]?.restoreKey, now: loop.now)
         records[id] = nil
@@ -349,7 +359,9 @@ public final class SoundServerDriver: AudioSessionDriver {
     /// Undoes everything in force, and leaves it so until the present holders are gone.
     public func restore() {
         turn {
+            isRestoring = true
             reconciler?.overrideAll()
+            leavePausedStreams()
             everythingIsDirty = true
         }
     }
@@ -388,7 +400,7 @@ public final class SoundServerDriver: AudioSessionDriver {
     // MARK: One turn
 
     /// Everything that one event sets off, in one batch of operations.
-    private func turn(_ body: () -> Void) {
+    func turn(_ body: () -> Void) {
         depth += 1
         if depth == 1 { moment += 1 }
         body()
@@ -397,6 +409,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         depth = 1
         settleClaims()
         settleStreams()
+        isRestoring = false
         depth = 0
         send()
     }
@@ -421,12 +434,13 @@ public final class SoundServerDriver: AudioSessionDriver {
         explicitClaim(of: stream) ?? observed.key(of: stream).flatMap { claimIDs[$0] }
     }
 
-    private func updateRecord(_ id: StreamID) {
+    func updateRecord(_ id: StreamID) {
         guard let stream = graph.streams[id], let classification = classifier[id] else { return }
         let baseline = reconciler?.baseline(of: stream)
-        let isPlaying = !stream.isCorked || reconciler?.isCorkedByUs(id) == true
+        let isPlaying = !stream.isCorked || reconciler?.isCorkedByUs(id) == true || playerPauses.isPaused(id)
         var record = records[id] ?? StreamRecord()
         if reconciler?.startedAgain.remove(id) != nil { record.playingSince = nil }
+        if playerPauses.startedAgain.remove(id) != nil { record.playingSince = nil }
         if !isPlaying { record.playingSince = nil } else if record.playingSince == nil { record.playingSince = moment }
         records[id] = record
         let isActive = !stream.isCorked && !(baseline?.isMuted ?? stream.isMuted)
@@ -481,11 +495,14 @@ public final class SoundServerDriver: AudioSessionDriver {
             everythingIsDirty = false
             return
         }
+        findPausedStreams()
         if everythingIsDirty { dirtyStreams.formUnion(graph.streams.keys) }
         everythingIsDirty = false
         let isEnding = onRestored != nil
         var plans: [StreamID: StreamPlan] = [:]
         for id in dirtyStreams { plans[id] = plan(id) }
+        pauseThroughPlayers(&plans)
+        for (id, plan) in plans { preparePause(plan, of: id) }
         for id in reconciler?.decideCorks() ?? [] where plans[id] == nil { plans[id] = plan(id) }
         for id in plans.keys.sorted() {
             guard let plan = plans[id] else { continue }
@@ -496,25 +513,41 @@ public final class SoundServerDriver: AudioSessionDriver {
         reconciler?.advance(to: loop.now, in: graph)
     }
 
-    private func plan(_ id: StreamID) -> StreamPlan? {
+    func planned(_ id: StreamID) -> PlannedStream? {
         guard let stream = graph.streams[id], let classification = classifier[id], let record = records[id] else {
             return nil
         }
         let destination = id.direction == .output ? graph.destination(of: stream) : stream.device
         let outputs = destination.map { topology.outputs(of: $0) } ?? []
-        let planned = PlannedStream(
+        return PlannedStream(
             stream: stream, classification: classification, playingSince: record.playingSince, outputs: outputs,
             isHeardByMicrophones: !outputs.isDisjoint(with: loudspeakers))
-        var plan = isEnabled ? planner.plan(for: planned) : .untouched
-        if isHeldBack { plan.holdBack(to: record.plan) }
-        reconciler?.preparePause(stream, plan: plan, isNew: !record.hasBegun)
+    }
+
+    func plan(_ id: StreamID) -> StreamPlan? {
+        guard isEnabled else { return planned(id).map { _ in .untouched } }
+        guard let planned = planned(id), let present = records[id]?.plan else { return nil }
+        var plan = planner.plan(for: planned)
+        if isHeldBack { plan.holdBack(to: present) }
         return plan
+    }
+
+    private func preparePause(_ plan: StreamPlan, of id: StreamID) {
+        guard let stream = graph.streams[id], let record = records[id] else { return }
+        let isServers = plan.effect == .pause && playerPauses.route(of: id) == .server
+        reconciler?.preparePause(stream, plan: plan, isServers: isServers, isNew: !record.hasBegun)
     }
 
     private func carryOut(_ plan: StreamPlan, on id: StreamID, abrupt: Bool) {
         guard let stream = graph.streams[id], var record = records[id] else { return }
         let wasOverridden = reconciler?.isOverridden(id) ?? false
-        reconciler?.reconcile(stream, plan: plan, abrupt: abrupt || !record.hasBegun, now: loop.now)
+        switch plan.effect == .pause ? playerPauses.route(of: id) : .server {
+        case .server: reconciler?.reconcile(stream, plan: plan, abrupt: abrupt || !record.hasBegun, now: loop.now)
+        case .waiting: break
+        case .player:
+            let nothing = StreamPlan(effect: .none, because: [], holders: plan.holders)
+            reconciler?.reconcile(stream, plan: nothing, abrupt: true, now: loop.now)
+        }
         let isDifferent = plan.effect != record.plan.effect
         record.hasBegun = record.hasBegun || !stream.volume.isEmpty
         record.plan = plan
@@ -548,6 +581,7 @@ public final class SoundServerDriver: AudioSessionDriver {
 
     /// The ledger first, then the operations, then everything that can wait.
     private func send() {
+        notePlayerPauses()
         if var reconciler {
             self.reconciler = nil
             reconciler.ledger.flush(to: store)
@@ -558,11 +592,14 @@ public final class SoundServerDriver: AudioSessionDriver {
                 meters = observed.metered
                 server?.setMeters(meters)
             }
-            if onRestored != nil, reconciler.isDone {
-                let done = onRestored
-                onRestored = nil
-                done?()
-            }
+        } else {
+            ledger.flush(to: store)
+        }
+        mediaPlayers?.perform(playerPauses.takeRequests())
+        if onRestored != nil, reconciler?.isDone == true, mediaPlayers == nil || playerPauses.isDone {
+            let done = onRestored
+            onRestored = nil
+            done?()
         }
         setTimer()
         tellPending()
@@ -583,7 +620,8 @@ public final class SoundServerDriver: AudioSessionDriver {
 
     private func setTimer() {
         let now = loop.now
-        let deadline = [observed.nextDeadline, reconciler?.nextStep(after: now)].compactMap { $0 }.min()
+        let deadline = [observed.nextDeadline, reconciler?.nextStep(after: now), playerPauses.nextDeadline]
+            .compactMap { $0 }.min()
         guard deadline != timerDeadline else { return }
         timer?.cancel()
         timerDeadline = deadline

@@ -32,13 +32,15 @@ struct Ledger {
     private var streamsOfKey: [String: Int] = [:]
     private(set) var stored: [String: StoredEntry] = [:]
     private(set) var unloaded: [ForeignPolicy] = []
+    /// Media players that we have paused, with one name of each. They outlive the sound server.
+    private(set) var players: [PlayerID: String] = [:]
     /// The newest stream of each direction that was there while something was to be undone.
     private(set) var seen: [AudioDirection: UInt64] = [:]
     private var pending = ""
     private var lines = 0
     private var mustRewrite = false
 
-    var count: Int { streams.count + stored.count + unloaded.count }
+    var count: Int { streams.count + stored.count + unloaded.count + players.count }
     var isEmpty: Bool { count == 0 }
 
     init() {}
@@ -139,6 +141,8 @@ struct Ledger {
         case .storedDone(let key): stored[key] = nil
         case .unloaded(let policy): unloaded.append(policy)
         case .loaded(let name): unloaded.removeAll { $0.name == name }
+        case .playerPaused(let id, let name): players[id] = name
+        case .playerDone(let id): players[id] = nil
         }
     }
 
@@ -180,6 +184,7 @@ struct Ledger {
         }
         for (direction, serial) in seen { text += LedgerRecord.seen(StreamID(direction, serial)).line }
         for policy in unloaded { text += LedgerRecord.unloaded(policy).line }
+        for (id, name) in players { text += LedgerRecord.playerPaused(id, name: name).line }
         return text
     }
 }

@@ -26,6 +26,10 @@ enum LedgerRecord: Equatable, Sendable {
     case seen(StreamID)
     case unloaded(ForeignPolicy)
     case loaded(name: String)
+    /// A media player that was told to pause, with one of its names on the bus.
+    case playerPaused(PlayerID, name: String)
+    /// It plays again, or is somebody else's, or gone.
+    case playerDone(PlayerID)
 
     var line: String {
         var text = ""
@@ -76,6 +80,8 @@ enum LedgerRecord: Equatable, Sendable {
         case .storedDone(let key): text += "F \(encoded(key))"
         case .unloaded(let policy): text += "U \(encoded(policy.name)) \(encoded(policy.arguments))"
         case .loaded(let name): text += "L \(encoded(name))"
+        case .playerPaused(let id, let name): text += "K \(encoded(id.uniqueName)) \(encoded(name))"
+        case .playerDone(let id): text += "E \(encoded(id.uniqueName))"
         default: break
         }
     }
@@ -103,6 +109,8 @@ enum LedgerRecord: Equatable, Sendable {
         case ("F", 2): return .storedDone(key: decode(words[1]))
         case ("U", 3): return .unloaded(ForeignPolicy(name: decode(words[1]), arguments: decode(words[2])))
         case ("L", 2): return .loaded(name: decode(words[1]))
+        case ("K", 3): return .playerPaused(PlayerID(decode(words[1])), name: decode(words[2]))
+        case ("E", 2): return .playerDone(PlayerID(decode(words[1])))
         default: return readStream(words)
         }
     }
