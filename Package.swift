@@ -66,6 +66,7 @@ let package = Package(
         library("HeadlessAudio", ["CSupervisor"]),
         library("SoundRig", ["HeadlessAudio"]),
         tool("sordino-testplayer", path: "TestPlayer", linking: ["pulse", "m"]),
+        tool("sordino-testmediaplayer", ["CSystemd"], path: "TestMediaPlayer", linking: ["systemd"]),
         library("SordinoDemo", ["HeadlessAudio", "SoundRig", "AudioPolicy", "SessionBus"]),
 
         // The command.
@@ -120,7 +121,7 @@ let package = Package(
             "ScenarioTests",
             [
                 "AudioPolicy", "AudioSession", "HeadlessAudio", "SoundRig", "DaemonTestSupport", "sordino",
-                "sordino-testplayer",
+                "sordino-testplayer", "sordino-testmediaplayer",
             ]),
     ]
 )

@@ -67,6 +67,8 @@ public final class PolicySession: SessionControl {
 
     public func route() -> AudioRoute { driver.route() }
 
+    public func selectDevice(_ name: String?) throws(SessionControlError) { try driver.selectDevice(name) }
+
     // MARK: Events
 
     private var known: [ClaimID: SessionStatus.Claim] = [:]
