@@ -60,6 +60,19 @@ func answerCaller(
     }
 }
 
+/// The same, for what a sandboxed program may not ask.
+func answerUser(
+    _ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?,
+    _ body: @escaping (SessionBusService, BusMessage, BusMessage) throws(BusFault) -> Void
+) -> Int32 {
+    answerCaller(call, context) { service, caller, call, reply throws(BusFault) in
+        guard !caller.isConfined else {
+            throw BusFault(.accessDenied, "a sandboxed program may hold claims and ask, and not change the session")
+        }
+        try body(service, call, reply)
+    }
+}
+
 extension SessionBusService {
     /// What holders are told in consequence of a call is sent after its reply, so that nobody hears of a claim that it
     /// has not been given yet.
