@@ -42,7 +42,8 @@ final class HeldClaims {
             id = try control.acquire(request.kind, output: request.output, owner: owner, options: request.options)
         } catch {
             throw error == .busyWithCall
-                ? BusFault(.busyWithCall, busySentence(to: caller)) : BusFault(.notAvailable, "the session cannot be had now")
+                ? BusFault(.busyWithCall, busySentence(to: caller))
+                : BusFault(.notAvailable, "the session cannot be had now")
         }
         held[id] = Held(owner: caller.connection, lease: request.lease)
         byOwner[caller.connection, default: []].insert(id)

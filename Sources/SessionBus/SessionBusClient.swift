@@ -92,8 +92,8 @@ private final class EventListener {
     init(_ body: @escaping (String) -> Bool) { self.body = body }
 
     func take(_ message: BusMessage) {
-        guard !isDone, sd_bus_message_is_signal(message.handle, BusContract.interface, "Event") > 0,
-            let daemon, message.sender == daemon, let json = message.readString()
+        guard !isDone, message.isSignal("Event", of: BusContract.interface), message.isUnicast, let daemon,
+            message.sender == daemon, let json = message.readString()
         else { return }
         isDone = !body(json)
     }

@@ -171,10 +171,10 @@ public final class SessionBusService {
 
     // MARK: Holders
 
-    /// Calls `body` with the one who makes a call, which is then answered by it, now or later.
-    func identify(_ call: BusMessage, _ body: @escaping (BusCaller) -> Void) -> Int32 {
-        guard let sender = call.sender, let peers, peers.identify(sender, body) else { return -EBUSY }
-        return 1
+    /// Calls `body`, now or later, with the one who makes a call. Whether it can.
+    func identify(_ call: BusMessage, _ body: @escaping (BusCaller) -> Void) -> Bool {
+        guard let sender = call.sender, let peers else { return false }
+        return peers.identify(sender, body)
     }
 
     private func deliver(_ event: AudioSessionEvent, to claim: ClaimID) {
