@@ -72,7 +72,10 @@ let package = Package(
         // The command.
         library(
             "SordinoCommand",
-            ["AudioPolicy", "AudioPolicyConfiguration", "HeadlessAudio", "SessionBus", "SordinoDaemon", "SordinoDemo"]),
+            [
+                "AudioPolicy", "AudioPolicyConfiguration", "AudioSession", "EventLoop", "HeadlessAudio", "SessionBus",
+                "SordinoDaemon", "SordinoDemo", "SystemEventLoop",
+            ]),
         .executableTarget(name: "sordino", dependencies: ["SordinoCommand"], swiftSettings: settings),
 
         // The benchmark, and the straight-line clients beside it.
@@ -116,7 +119,7 @@ let package = Package(
         tests("SordinoDemoTests", ["SordinoDemo", "HeadlessAudio", "SoundRig", "sordino"]),
         tests(
             "SordinoCommandTests",
-            ["SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "DaemonTestSupport"]),
+            ["SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "AudioSession", "DaemonTestSupport"]),
         tests(
             "ScenarioTests",
             [

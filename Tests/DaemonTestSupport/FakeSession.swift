@@ -32,8 +32,8 @@ public final class FakeSession: SessionControl {
         for id in state.released { onEvent?(SessionEvent(time: 0, event: .claimReleased, message: id.description)) }
     }
 
-    public func explain(_ stream: String) throws(SessionControlError) -> String {
-        asked.append("explain \(stream)")
+    public func explain(_ stream: String, isConfined: Bool) throws(SessionControlError) -> String {
+        asked.append("explain \(stream)" + (isConfined ? " to a sandbox" : ""))
         guard let found = current.streams.first(where: { $0.id == stream }) else {
             throw .unknownStream(stream, known: current.streams.map(\.id))
         }

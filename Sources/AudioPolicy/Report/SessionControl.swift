@@ -4,7 +4,8 @@ public import AudioSession
 public protocol SessionControl: AnyObject {
     func status() -> SessionStatus
     /// One or two plain sentences on a stream, by its id, or by a part of its application's name.
-    func explain(_ stream: String) throws(SessionControlError) -> String
+    /// - Parameter isConfined: for a sandboxed program, which learns no names and finds nothing by them.
+    func explain(_ stream: String, isConfined: Bool) throws(SessionControlError) -> String
     /// Off: all effects undone, claims kept.
     func setEnabled(_ enabled: Bool)
     var isEnabled: Bool { get }
