@@ -55,10 +55,13 @@ let package = Package(
         library("PipeWireServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPipeWire"]),
         library("SessionBus", ["AudioPolicy", "AudioSession", "SystemEventLoop", "CSystemd"]),
         library(
+            "SoundServerFinder",
+            ["AudioPolicy", "EventLoop", "PipeWireServer", "PulseAudioServer", "SystemEventLoop", "CSystemd"]),
+        library(
             "SordinoDaemon",
             [
-                "AudioPolicy", "AudioPolicyConfiguration", "EventLoop", "LinuxProcesses", "PipeWireServer",
-                "PulseAudioServer", "SessionBus", "SystemEventLoop", "CSystemd",
+                "AudioPolicy", "AudioPolicyConfiguration", "EventLoop", "LinuxProcesses", "SessionBus",
+                "SoundServerFinder", "SystemEventLoop", "CSystemd",
             ]),
 
         // Private servers, and what plays and listens on them.
@@ -100,6 +103,9 @@ let package = Package(
             dependencies: [
                 "AudioPolicy", "AudioSession", "AudioSessionTestHelper", "HeadlessAudio", "SystemEventLoop",
             ], path: "Tests/DaemonTestSupport", swiftSettings: settings),
+        tests(
+            "SoundServerFinderTests",
+            ["SoundServerFinder", "AudioPolicy", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
         tests("SessionBusTests", ["SessionBus", "AudioPolicy", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
         tests(
             "SordinoDaemonTests",

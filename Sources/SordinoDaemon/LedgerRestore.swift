@@ -2,6 +2,7 @@ public import AudioPolicy
 import EventLoop
 import Glibc
 import LinuxProcesses
+import SoundServerFinder
 import SystemEventLoop
 
 /// Undoing without a daemon: connects, lets the session heal what the ledger says, and leaves.
