@@ -26,6 +26,7 @@ public final class Daemon {
     private let log: DaemonLog
     private let loop: SystemEventLoop
     private let store: FileLedgerStore
+    private let processes = ProcessDirectory()
     private let session: PolicySession
     private let finder: ServerFinder
     private var bus: SessionBusService?
@@ -71,7 +72,7 @@ public final class Daemon {
         let loop = try SystemEventLoop()
         self.loop = loop
         session = PolicySession(
-            loop: loop, settings: settings, processes: ProcessDirectory(), store: store
+            loop: loop, settings: settings, processes: processes, store: store
         ) { () throws(SessionControlError) in try Self.reload(options.settings, log) }
         finder = ServerFinder(
             loop: loop, choice: options.server ?? settings.server, places: ServerPlaces(environment: environment)
@@ -140,7 +141,8 @@ public final class Daemon {
 
     private func beginBus() {
         guard let address = BusContract.address(in: environment) else { return withoutBus("there is none") }
-        let service = SessionBusService(loop: loop, control: session, address: address)
+        let service = SessionBusService(
+            loop: loop, control: session, processes: processes, address: address)
         service.onChange = { [unowned self] change in
             switch change {
             case .running: settle(.bus)

@@ -1,6 +1,6 @@
 public import AudioPolicy
 public import AudioSession
-import AudioSessionTestHelper
+public import AudioSessionTestHelper
 
 /// A session that says what it is told to say and records what it is asked.
 public final class FakeSession: SessionControl {
@@ -11,12 +11,25 @@ public final class FakeSession: SessionControl {
     public var reloadFailure: SessionControlError?
     public private(set) var asked: [String] = []
 
-    public init(_ status: SessionStatus = .everything) { current = status }
+    public init(_ status: SessionStatus = .everything) {
+        current = status
+        core.onChange = { [unowned self] state in announce(state) }
+    }
 
+    /// What it is told to say, and the claims that it holds itself.
     public func status() -> SessionStatus {
         var status = current
         status.enabled = isEnabled
+        status.claims += core.arbiter.entries.map(claim)
+        status.session.winner = core.arbiter.winner?.description ?? status.session.winner
         return status
+    }
+
+    private func announce(_ state: SessionState) {
+        for entry in state.changed {
+            onEvent?(SessionEvent(time: 0, event: .standingChanged, claim: claim(entry)))
+        }
+        for id in state.released { onEvent?(SessionEvent(time: 0, event: .claimReleased, message: id.description)) }
     }
 
     public func explain(_ stream: String) throws(SessionControlError) -> String {
@@ -42,7 +55,8 @@ public final class FakeSession: SessionControl {
     // MARK: Claims
 
     /// The real arbiter, over a driver that does nothing.
-    public let core = AudioSessionCore(driver: MockAudioSessionDriver())
+    public let driver = MockAudioSessionDriver()
+    public private(set) lazy var core = AudioSessionCore(driver: driver)
 
     public var onDelivery: ((ClaimID, AudioSessionEvent) -> Void)? {
         get { core.onDelivery }
@@ -63,18 +77,17 @@ public final class FakeSession: SessionControl {
 
     public func release(_ claim: ClaimID) { core.release(claim) }
 
-    public func claim(_ id: ClaimID) -> SessionStatus.Claim? {
-        core.arbiter[id].map { entry in
-            .init(
-                id: id.description, kind: entry.claim.kind.rawValue, origin: entry.claim.origin.rawValue,
-                owner: .init(
-                    name: entry.claim.owner.name, pid: entry.claim.owner.pid, sandbox: entry.claim.owner.sandbox),
-                output: entry.claim.output.rawValue, standing: entry.standing.rawValue,
-                activated: entry.claim.isActivated, counts: entry.claim.counts, streams: [])
-        }
+    public func claim(_ id: ClaimID) -> SessionStatus.Claim? { core.arbiter[id].map(claim) }
+
+    private func claim(_ entry: SessionState.Entry) -> SessionStatus.Claim {
+        .init(
+            id: entry.claim.id.description, kind: entry.claim.kind.rawValue, origin: entry.claim.origin.rawValue,
+            owner: .init(name: entry.claim.owner.name, pid: entry.claim.owner.pid, sandbox: entry.claim.owner.sandbox),
+            output: entry.claim.output.rawValue, standing: entry.standing.rawValue, activated: entry.claim.isActivated,
+            counts: entry.claim.counts, streams: [])
     }
 
-    public func route() -> AudioRoute { core.driver.route() }
+    public func route() -> AudioRoute { driver.route() }
 }
 
 extension SessionStatus {
