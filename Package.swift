@@ -32,6 +32,9 @@ func tool(
 let package = Package(
     name: "sordino",
     products: [
+        .library(name: "AudioSession", targets: ["AudioSession"]),
+        .library(name: "AudioSessionLinux", targets: ["AudioSessionLinux"]),
+        .library(name: "AudioSessionTestHelper", targets: ["AudioSessionTestHelper"]),
         .executable(name: "sordino", targets: ["sordino"]),
         .executable(name: "sordino-bench", targets: ["sordino-bench"]),
     ],
@@ -57,6 +60,12 @@ let package = Package(
         library(
             "SoundServerFinder",
             ["AudioPolicy", "EventLoop", "PipeWireServer", "PulseAudioServer", "SystemEventLoop", "CSystemd"]),
+        library(
+            "AudioSessionLinux",
+            [
+                "AudioPolicy", "AudioSession", "EventLoop", "LinuxProcesses", "SessionBus", "SoundServerFinder",
+                "SystemEventLoop",
+            ]),
         library(
             "SordinoDaemon",
             [
@@ -101,11 +110,19 @@ let package = Package(
         .target(
             name: "DaemonTestSupport",
             dependencies: [
-                "AudioPolicy", "AudioSession", "AudioSessionTestHelper", "HeadlessAudio", "SystemEventLoop",
+                "AudioPolicy", "AudioSession", "AudioSessionTestHelper", "HeadlessAudio", "SoundRig",
+                "SystemEventLoop",
             ], path: "Tests/DaemonTestSupport", swiftSettings: settings),
         tests(
             "SoundServerFinderTests",
             ["SoundServerFinder", "AudioPolicy", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
+        tests(
+            "AudioSessionLinuxTests",
+            [
+                "AudioSessionLinux", "AudioSessionTestHelper", "AudioPolicy", "AudioSession", "HeadlessAudio",
+                "PipeWireServer", "PulseAudioServer", "SessionBus", "SoundRig", "SystemEventLoop",
+                "DaemonTestSupport", "sordino",
+            ]),
         tests("SessionBusTests", ["SessionBus", "AudioPolicy", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
         tests(
             "SordinoDaemonTests",
