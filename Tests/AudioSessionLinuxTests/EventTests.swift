@@ -109,7 +109,8 @@ import Testing
         _ = try core.acquire(.groupCall, output: .speaker, owner: ClaimOwner(name: "test"))
         core.receive(.interrupted)
         core.receive(.interruptionEnded(shouldResume: true))
-        #expect(told.value == [.init(.interrupted, applied: 1), .init(.interruptionEnded(shouldResume: true), applied: 2)])
+        #expect(
+            told.value == [.init(.interrupted, applied: 1), .init(.interruptionEnded(shouldResume: true), applied: 2)])
         #expect(driver.applied.last?.changed.first?.claim.output == .speaker)
     }
 

@@ -55,6 +55,12 @@ final class House: Sendable {
     func setDefault(_ sink: String) async throws {
         let output = try await server.run(["pactl", "set-default-sink", sink])
         guard output.code == 0 else { throw TestFailure("pactl: \(output.text)") }
+        let isSet = try await eventually(every: .milliseconds(20)) {
+            try await server.run(["pactl", "get-default-sink"]).text == sink
+        }
+        guard isSet else {
+            throw TestFailure("\(sink) does not become the default: \(server.log(.sessionManager))")
+        }
     }
 
     func status() async throws -> SessionStatus {
