@@ -101,6 +101,14 @@ let package = Package(
         tool("sordino-bench-floor-pipewire", ["CPipeWire"], path: "BenchFloors/PipeWire", linking: ["pipewire-0.3"]),
         tool("sordino-bench-player", ["CSystemd"], path: "BenchFloors/Player", linking: ["systemd"]),
 
+        // The sources of docs/examples/player, which is a package of its own, compiled and tested here too.
+        .target(
+            name: "VoiceMessages", dependencies: ["AudioSession"],
+            path: "docs/examples/player/Sources/VoiceMessages", swiftSettings: settings),
+        .executableTarget(
+            name: "player", dependencies: ["VoiceMessages", "AudioSession", "AudioSessionLinux"],
+            path: "docs/examples/player/Sources/player", swiftSettings: settings),
+
         tests("AudioSessionTests", ["AudioSession", "AudioSessionTestHelper"]),
         tests("AudioPolicyTests", ["AudioPolicy", "AudioSession", "AudioSessionTestHelper", "EventLoop"]),
         tests(
@@ -127,6 +135,9 @@ let package = Package(
                 "PipeWireServer", "PulseAudioServer", "SessionBus", "SoundRig", "SystemEventLoop",
                 "DaemonTestSupport", "sordino",
             ]),
+        tests(
+            "ExampleTests",
+            ["VoiceMessages", "AudioSession", "AudioSessionTestHelper", "DaemonTestSupport", "SoundRig", "player"]),
         tests(
             "SessionBusTests",
             ["SessionBus", "AudioPolicy", "AudioSession", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),

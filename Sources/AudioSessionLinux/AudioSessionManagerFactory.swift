@@ -39,6 +39,8 @@ package struct Surroundings {
     package var environment: [String: String]
     /// Makes a connection to a sound server that is not started yet.
     package var makeServer: @Sendable (ServerKind, SystemEventLoop) throws -> any SoundServer
+    /// How long a daemon may take for an answer (field case PER-06).
+    package var patience = Duration.milliseconds(200)
 
     package init(
         name: String, environment: [String: String],

@@ -15,6 +15,10 @@ struct HeldClaim {
     var isActivated = false
     /// `nil`: nowhere; it is on its way, or has been refused and waits.
     var seat: Seat?
+    /// The daemon has been asked for it and has not answered.
+    var isAsked = false
+    /// It is to be asked for once more should the answer be a refusal: something has changed since.
+    var isAskedAgain = false
     /// Its holder has been told so and not yet that it is over.
     var isInterrupted = false
     /// Its holder was told so last, as far as it is known.

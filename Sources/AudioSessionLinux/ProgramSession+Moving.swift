@@ -30,7 +30,7 @@ extension ProgramSession {
         link.onEvent = { [weak self] path, event in self?.assumeIsolated { $0.received(event, at: path) } }
         link.onWinnerChange = { [weak self] in self?.assumeIsolated { $0.askForRefused() } }
         link.onLost = { [weak self] in self?.assumeIsolated { $0.busLost() } }
-        settleForEmbedded(after: Self.patience, evenIfBusAnswers: false)
+        settleForEmbedded(after: surroundings.patience, evenIfBusAnswers: false)
     }
 
     /// Goes on without a daemon where none has come by then.
@@ -153,7 +153,11 @@ extension ProgramSession {
 
     private func leaveSeats() {
         seats.removeAll()
-        for id in held.keys { held[id]?.seat = nil }
+        for id in held.keys {
+            held[id]?.seat = nil
+            held[id]?.isAsked = false
+            held[id]?.isAskedAgain = false
+        }
     }
 
     private func sit(_ id: ClaimID, _ seat: Seat) {
@@ -164,6 +168,12 @@ extension ProgramSession {
     /// Asks for a claim that is held already.
     private func ask(for id: ClaimID, of owner: String) {
         guard let claim = held[id] else { return }
+        guard !claim.isAsked else {
+            held[id]?.isAskedAgain = true
+            return
+        }
+        held[id]?.isAsked = true
+        held[id]?.isAskedAgain = false
         link?.acquire(claim.claim.kind, output: claim.output, name: surroundings.name) { [weak self] result in
             self?.assumeIsolated { $0.answered(result, to: claim, by: owner) }
         }
@@ -172,9 +182,10 @@ extension ProgramSession {
     private func answered(_ result: Result<String, BusError>, to asked: HeldClaim, by owner: String) {
         let id = asked.claim.id
         guard case .daemon(owner) = place else { return }
+        held[id]?.isAsked = false
         switch result {
         case .success(let path):
-            if let claim = held[id], claim.seat == nil {
+            if let claim = held[id] {
                 sit(id, .daemon(path: path))
                 if move == nil { held[id]?.isSubordinated = false }
                 if claim.output != asked.output { link?.update(path, output: claim.output) {} }
@@ -184,7 +195,7 @@ extension ProgramSession {
                 link?.release(path) {}
             }
         case .failure(let error) where error.meansGone: return lose(owner)
-        case .failure: break
+        case .failure: if held[id]?.isAskedAgain == true { return ask(for: id, of: owner) }
         }
         move?.awaited.remove(id)
         if move?.awaited.isEmpty == true { askForStanding(owner) } else if move == nil { watchWinner() }

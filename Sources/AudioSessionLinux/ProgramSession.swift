@@ -34,9 +34,6 @@ actor ProgramSession: AudioSessionManagerProtocol, CallControlProtocol {
     private var lastNumber: UInt64 = 0
     private var lastRoute = AudioRoute(outputs: [])
 
-    /// How long a daemon may take for an answer (field case PER-06).
-    static let patience = Duration.milliseconds(200)
-
     init(_ surroundings: Surroundings) throws(SystemEventLoopError) {
         self.surroundings = surroundings
         loop = try SystemEventLoop()
@@ -239,10 +236,10 @@ actor ProgramSession: AudioSessionManagerProtocol, CallControlProtocol {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Waits for an answer of somebody else's, as long as patience lasts.
+    /// Waits for an answer of somebody else's, as long as the program's patience lasts.
     private func answer<Value: Sendable>(_ ask: (Reply<Value>) -> Void) async -> Value? {
         await withCheckedContinuation { continuation in
-            ask(Reply(continuation, within: Self.patience, on: loop))
+            ask(Reply(continuation, within: surroundings.patience, on: loop))
         }
     }
 

@@ -34,11 +34,17 @@ final class House: Sendable {
     // MARK: Programs
 
     /// A program's manager, which has the bus of this house.
-    func program(_ name: String, environment more: [String: String] = [:]) -> Manager {
-        AudioSessionManagerFactory.make(
-            Surroundings(
-                name: name, environment: server.environment.merging(more) { $1 },
-                makeServer: soundServer(server.environment)))
+    ///
+    /// - Parameter patience: how long it waits for the daemon; on a machine that runs many tests at a time an answer may
+    ///   take longer than programs wait elsewhere.
+    func program(
+        _ name: String, environment more: [String: String] = [:], patience: Duration = .seconds(5)
+    ) -> Manager {
+        var surroundings = Surroundings(
+            name: name, environment: server.environment.merging(more) { $1 },
+            makeServer: soundServer(server.environment))
+        surroundings.patience = patience
+        return AudioSessionManagerFactory.make(surroundings)
     }
 
     /// The manager of a program that has no bus.
@@ -49,6 +55,12 @@ final class House: Sendable {
     func setDefault(_ sink: String) async throws {
         let output = try await server.run(["pactl", "set-default-sink", sink])
         guard output.code == 0 else { throw TestFailure("pactl: \(output.text)") }
+        let isSet = try await eventually(every: .milliseconds(20)) {
+            try await server.run(["pactl", "get-default-sink"]).text == sink
+        }
+        guard isSet else {
+            throw TestFailure("\(sink) does not become the default: \(server.log(.sessionManager))")
+        }
     }
 
     func status() async throws -> SessionStatus {
@@ -56,6 +68,12 @@ final class House: Sendable {
         let json = try await onThread { try SessionBusClient(address: address).status() }
         guard let status = SessionJSON.status(json) else { throw TestFailure("no status: \(json)") }
         return status
+    }
+
+    /// What programs have asked for, in the order of the claims.
+    func asked() async throws -> [Asked] {
+        guard let claims = try? await status().claims else { return [] }
+        return claims.map { Asked($0.kind, $0.output, $0.activated) }
     }
 
     /// The daemon holds no claims: whatever a test left behind has gone with its connection.
@@ -133,6 +151,21 @@ enum Rooms {
     }
 }
 
+extension HeadlessServer {
+    /// Has the bus start this command when somebody asks for the daemon.
+    func makeActivatable(_ command: String) throws {
+        let file = directory + "/data/dbus-1/services/\(BusContract.name).service"
+        try "[D-BUS Service]\nName=\(BusContract.name)\nExec=\(command)\n"
+            .write(toFile: file, atomically: true, encoding: .utf8)
+    }
+}
+
+extension AudioSessionManagerProtocol {
+    var isEmbedded: Bool {
+        get async { await (self as? ProgramSession)?.isHoldingItself == true }
+    }
+}
+
 extension ProgramSession {
     /// What the session that is embedded here is configured for.
     var winner: Asked? {
@@ -142,8 +175,5 @@ extension ProgramSession {
         return Asked(claim.kind.rawValue, claim.output.rawValue, claim.isActivated)
     }
 
-    var isEmbedded: Bool { if case .embedded = place { true } else { false } }
-
-    /// The unique name of the daemon that holds the claims.
-    var daemon: String? { if case .daemon(let name) = place { name } else { nil } }
+    var isHoldingItself: Bool { if case .embedded = place { true } else { false } }
 }

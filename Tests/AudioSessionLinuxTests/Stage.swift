@@ -67,12 +67,10 @@ final class Scene: Sendable {
         return await (manager as? ProgramSession)?.winner
     }
 
-    /// The route moves for a reason that is not the program's.
-    func moveRoute() async throws {
-        if let driver {
-            return await driver.send(.routeChanged(.override, AudioRoute(outputs: [.headphones])))
-        }
-        try await house?.setDefault("hs")
+    /// Somebody moves the route to the speakers, where it is at first, or to the headphones.
+    func moveRoute(to port: AudioPort) async throws {
+        if let driver { return await driver.send(.routeChanged(.override, AudioRoute(outputs: [port]))) }
+        try await house?.setDefault(port == .headphones ? "hs" : "spk")
     }
 
     /// The sound server goes.
@@ -124,7 +122,7 @@ struct Asked: Equatable, Sendable {
 
 /// Waits for a condition, and says which did not come true.
 func expect(
-    _ what: String, within deadline: Duration = .seconds(10), _ condition: @escaping () async throws -> Bool,
+    _ what: String, within deadline: Duration = .seconds(10), _ condition: () async throws -> Bool,
     sourceLocation: SourceLocation = #_sourceLocation
 ) async throws {
     let came = try await eventually(within: deadline, every: .milliseconds(5), condition)
@@ -145,7 +143,6 @@ func onStage<Result>(
     let room = Rooms.room(kind, daemon: stage.hasDaemon)
     let house = try await room.take()
     do {
-        try await house.setDefault("spk")
         try await house.isEmpty()
         let result = try await body(Scene(stage, house))
         await room.give()
