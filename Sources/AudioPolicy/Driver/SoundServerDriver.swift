@@ -27,6 +27,7 @@ public final class SoundServerDriver: AudioSessionDriver {
     private enum PendingEvent {
         case event(SessionEvent)
         case effect(StreamID)
+        case others(() -> Void)
     }
 
     let loop: any EventLoop
@@ -454,19 +455,21 @@ public final class SoundServerDriver: AudioSessionDriver {
         if everythingIsDirty { dirtyStreams.formUnion(graph.streams.keys) }
         everythingIsDirty = false
         let isEnding = onRestored != nil
-        var plans: [StreamID: StreamPlan] = [:]
-        for id in dirtyStreams { plans[id] = plan(id) }
-        for id in reconciler?.decideCorks() ?? [] where plans[id] == nil { plans[id] = plan(id) }
-        for id in plans.keys.sorted() {
-            guard let plan = plans[id] else { continue }
-            carryOut(plan, on: id, abrupt: isEnding || movedStreams.contains(id))
+        var plans = dirtyStreams.sorted().compactMap(plan)
+        let alsoCorked = reconciler?.decideCorks().filter { !dirtyStreams.contains($0) } ?? []
+        if !alsoCorked.isEmpty {
+            plans += alsoCorked.compactMap(plan)
+            plans.sort { $0.stream.id < $1.stream.id }
+        }
+        for (stream, plan) in plans {
+            carryOut(plan, on: stream, abrupt: isEnding || movedStreams.contains(stream.id))
         }
         dirtyStreams.removeAll(keepingCapacity: true)
         movedStreams.removeAll(keepingCapacity: true)
         reconciler?.advance(to: loop.now, in: graph)
     }
 
-    private func plan(_ id: StreamID) -> StreamPlan? {
+    private func plan(_ id: StreamID) -> (stream: ServerStream, plan: StreamPlan)? {
         guard let stream = graph.streams[id], let classification = classifier[id], let record = records[id] else {
             return nil
         }
@@ -477,11 +480,12 @@ public final class SoundServerDriver: AudioSessionDriver {
             isHeardByMicrophones: !outputs.isDisjoint(with: loudspeakers))
         let plan = isEnabled ? planner.plan(for: planned) : .untouched
         reconciler?.preparePause(stream, plan: plan, isNew: !record.hasBegun)
-        return plan
+        return (stream, plan)
     }
 
-    private func carryOut(_ plan: StreamPlan, on id: StreamID, abrupt: Bool) {
-        guard let stream = graph.streams[id], var record = records[id] else { return }
+    private func carryOut(_ plan: StreamPlan, on stream: ServerStream, abrupt: Bool) {
+        let id = stream.id
+        guard var record = records[id] else { return }
         let wasOverridden = reconciler?.isOverridden(id) ?? false
         reconciler?.reconcile(stream, plan: plan, abrupt: abrupt || !record.hasBegun, now: loop.now)
         let isDifferent = plan.effect != record.plan.effect
@@ -502,12 +506,18 @@ public final class SoundServerDriver: AudioSessionDriver {
         if depth > 0 { pendingEvents.append(.event(event)) } else { onSessionEvent(event) }
     }
 
+    /// Does what others have to do once the operations of the present turn, if there is one, have been sent.
+    func whenSent(_ body: @escaping () -> Void) {
+        if depth > 0 { pendingEvents.append(.others(body)) } else { body() }
+    }
+
     private func tellPending() {
         let pending = pendingEvents
         pendingEvents.removeAll()
         for item in pending {
             switch item {
             case .event(let event): onSessionEvent?(event)
+            case .others(let body): body()
             case .effect(let id):
                 guard let stream = streamStatus(id) else { continue }
                 onSessionEvent?(.init(time: loop.wallClock, event: .effectChanged, stream: stream))
@@ -517,12 +527,11 @@ public final class SoundServerDriver: AudioSessionDriver {
 
     /// The ledger first, then the operations, then everything that can wait.
     private func send() {
-        if var reconciler {
-            self.reconciler = nil
+        if let reconciler {
             reconciler.ledger.flush(to: store)
             let operations = reconciler.takeOperations()
-            self.reconciler = reconciler
             if !operations.isEmpty { server?.perform(operations) }
+            store.operationsSent()
             if meters != observed.metered {
                 meters = observed.metered
                 server?.setMeters(meters)
