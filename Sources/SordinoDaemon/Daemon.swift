@@ -102,6 +102,8 @@ public final class Daemon {
             session.driver.attach(connected: server, info, graph)
             ServiceManager.status("connected to \(info.kind.shownName)")
             settle(.server)
+            // What it took to read the configuration and the server's state is not needed again.
+            loop.schedule(after: .seconds(1)) { malloc_trim(0) }
         }
         finder.onEvent = { [unowned self] event in session.driver.receive(event) }
         finder.onLost = { [unowned self] failure in self.lost(failure) }

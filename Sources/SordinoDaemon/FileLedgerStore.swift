@@ -57,6 +57,8 @@ public final class FileLedgerStore: LedgerStore {
     }
 
     public func replace(with lines: String) {
+        // So it is at nearly every start, which is not to set up the copy's thread.
+        if lines.isEmpty, isEmpty, copy?.isThere != true { return }
         do throws(SystemError) {
             if lines.isEmpty {
                 guard ftruncate(descriptor, 0) == 0 else { throw SystemError(code: errno) }
@@ -72,6 +74,8 @@ public final class FileLedgerStore: LedgerStore {
         }
         isCopyBehind = true
     }
+
+    private var isEmpty: Bool { lseek(descriptor, 0, SEEK_END) == 0 }
 
     public func operationsSent() {
         guard isCopyBehind else { return }

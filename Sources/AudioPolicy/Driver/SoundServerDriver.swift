@@ -531,6 +531,8 @@ public final class SoundServerDriver: AudioSessionDriver {
             reconciler.ledger.flush(to: store)
             let operations = reconciler.takeOperations()
             if !operations.isEmpty { server?.perform(operations) }
+            reconciler.closeStored(in: graph, now: loop.now)
+            reconciler.ledger.flush(to: store)
             store.operationsSent()
             if meters != observed.metered {
                 meters = observed.metered

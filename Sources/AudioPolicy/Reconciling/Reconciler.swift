@@ -185,7 +185,6 @@ final class Reconciler {
         }
         retry(in: graph, now: now)
         resolveSuspects(in: graph, now: now)
-        closeStored(in: graph, now: now)
     }
 
     func nextStep(after now: LoopInstant) -> LoopInstant? {
