@@ -53,7 +53,7 @@ let package = Package(
         library("SystemEventLoop", ["EventLoop", "CSystemd"]),
         library("PulseAudioServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
         library("PipeWireServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPipeWire"]),
-        library("SessionBus", ["AudioPolicy", "SystemEventLoop", "CSystemd"]),
+        library("SessionBus", ["AudioPolicy", "AudioSession", "SystemEventLoop", "CSystemd"]),
         library(
             "SordinoDaemon",
             [
@@ -66,12 +66,16 @@ let package = Package(
         library("HeadlessAudio", ["CSupervisor"]),
         library("SoundRig", ["HeadlessAudio"]),
         tool("sordino-testplayer", path: "TestPlayer", linking: ["pulse", "m"]),
+        tool("sordino-testmediaplayer", ["CSystemd"], path: "TestMediaPlayer", linking: ["systemd"]),
         library("SordinoDemo", ["HeadlessAudio", "SoundRig", "AudioPolicy", "SessionBus"]),
 
         // The command.
         library(
             "SordinoCommand",
-            ["AudioPolicy", "AudioPolicyConfiguration", "HeadlessAudio", "SessionBus", "SordinoDaemon", "SordinoDemo"]),
+            [
+                "AudioPolicy", "AudioPolicyConfiguration", "AudioSession", "EventLoop", "HeadlessAudio", "SessionBus",
+                "SordinoDaemon", "SordinoDemo", "SystemEventLoop",
+            ]),
         .executableTarget(name: "sordino", dependencies: ["SordinoCommand"], swiftSettings: settings),
 
         // The benchmark, and the straight-line clients beside it.
@@ -85,7 +89,7 @@ let package = Package(
         tool("sordino-bench-floor-pipewire", ["CPipeWire"], path: "BenchFloors/PipeWire", linking: ["pipewire-0.3"]),
         tool("sordino-bench-player", ["CSystemd"], path: "BenchFloors/Player", linking: ["systemd"]),
 
-        tests("AudioSessionTests", ["AudioSession"]),
+        tests("AudioSessionTests", ["AudioSession", "AudioSessionTestHelper"]),
         tests("AudioPolicyTests", ["AudioPolicy", "AudioSession", "AudioSessionTestHelper", "EventLoop"]),
         tests(
             "AudioPolicyConfigurationTests", ["AudioPolicyConfiguration", "AudioPolicy", "AudioSession"],
@@ -96,9 +100,14 @@ let package = Package(
             "PipeWireServerTests",
             ["PipeWireServer", "AudioPolicy", "EventLoop", "SystemEventLoop", "sordino-testplayer"]),
         .target(
-            name: "DaemonTestSupport", dependencies: ["AudioPolicy", "HeadlessAudio", "SystemEventLoop"],
-            path: "Tests/DaemonTestSupport", swiftSettings: settings),
-        tests("SessionBusTests", ["SessionBus", "AudioPolicy", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
+            name: "DaemonTestSupport",
+            dependencies: [
+                "AudioPolicy", "AudioSession", "AudioSessionTestHelper", "HeadlessAudio", "SystemEventLoop",
+                "CSystemd",
+            ], path: "Tests/DaemonTestSupport", swiftSettings: settings),
+        tests(
+            "SessionBusTests",
+            ["SessionBus", "AudioPolicy", "AudioSession", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
         tests(
             "SordinoDaemonTests",
             [
@@ -110,9 +119,12 @@ let package = Package(
         tests("SordinoDemoTests", ["SordinoDemo", "HeadlessAudio", "SoundRig", "sordino"]),
         tests(
             "SordinoCommandTests",
-            ["SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "DaemonTestSupport"]),
+            ["SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "AudioSession", "DaemonTestSupport"]),
         tests(
             "ScenarioTests",
-            ["AudioPolicy", "AudioSession", "HeadlessAudio", "SoundRig", "sordino", "sordino-testplayer"]),
+            [
+                "AudioPolicy", "AudioSession", "HeadlessAudio", "SoundRig", "DaemonTestSupport", "sordino",
+                "sordino-testplayer", "sordino-testmediaplayer",
+            ]),
     ]
 )

@@ -22,7 +22,9 @@ public struct Arbiter: Sendable {
     private var observedIDs: [ObservedClaim.Key: ClaimID] = [:]
     /// The contest: claims that count and have a rank, by place, the best place last.
     private var contest = Contest()
-    private var countingCalls = 0
+    /// Calls and group calls that count, explicit and observed.
+    private var calls: Set<ClaimID> = []
+    private var interruptions = Interruptions()
     private var lastNumber: UInt64 = 0
     public private(set) var winner: ClaimID?
 
@@ -35,28 +37,60 @@ public struct Arbiter: Sendable {
 
     public subscript(id: ClaimID) -> SessionState.Entry? { entry(id) }
 
+    /// Whether the session as a whole is interrupted.
+    public var isInterrupted: Bool { !interruptions.session.isEmpty }
+
+    /// Whether the claim's holder has been told so and not yet that it is over.
+    public func isInterrupted(_ id: ClaimID) -> Bool { interruptions.isInterrupted(id) }
+
     // MARK: Requests
 
     /// Grants a claim, possibly as a subordinate.
     /// - Throws: `busyWithCall` for `.recording` while a call or group call that counts is held.
     public mutating func acquire(
-        _ kind: AudioSessionClientKind, output: AudioSessionOutput = .system, owner: ClaimOwner
+        _ kind: AudioSessionClientKind, output: AudioSessionOutput = .system, owner: ClaimOwner,
+        options: ClaimOptions = ClaimOptions()
     ) throws(AudioSessionError) -> (ClaimID, Outcome) {
-        guard !kind.traits.mayBeRefused || countingCalls == 0 else { throw .busyWithCall }
+        guard !kind.traits.mayBeRefused || calls.isEmpty else { throw .busyWithCall }
         let claim = Claim(
-            id: nextID(), kind: kind, origin: .explicit, owner: owner, output: output, isActivated: kind != .call)
+            id: nextID(), kind: kind, origin: .explicit, owner: owner, output: output, isActivated: kind != .call,
+            options: options)
         insert(Held(claim: claim))
         return (claim.id, settle(changed: [claim.id]))
     }
 
     /// Records another output wish; of a subordinate, for when it becomes the winner.
     public mutating func update(_ id: ClaimID, output: AudioSessionOutput) -> Outcome {
-        change(id) { $0.output = output }
+        // A wish of a claim that does not win changes nothing that a driver could apply.
+        change(id, isApplied: id == winner) { $0.output = output }
     }
 
     /// Lets a `.call` take route and profile, or takes that back.
     public mutating func setActivated(_ id: ClaimID, _ activated: Bool) -> Outcome {
-        change(id) { $0.isActivated = activated }
+        change(id, isApplied: id == winner) { if $0.kind == .call { $0.isActivated = activated } }
+    }
+
+    /// Says how strongly the claim turns others down.
+    public mutating func setDucking(_ id: ClaimID, _ ducking: AudioSessionDucking) -> Outcome {
+        change(id, isApplied: true) { $0.options.ducking = ducking }
+    }
+
+    /// Interrupts the session as a whole, for a reason that is not in force yet.
+    public mutating func interrupt(_ reason: AudioSessionInterruption) -> Outcome {
+        guard interruptions.begin(reason) else { return Outcome(state: nil, events: []) }
+        return settle(sessionChanged: true)
+    }
+
+    /// Ends one reason of the session's interruption, and the interruption with the last of them.
+    /// - Parameter mayResume: `false`: nobody is to start again by itself.
+    public mutating func endInterruption(_ reason: AudioSessionInterruption, mayResume: Bool = true) -> Outcome {
+        guard interruptions.end(reason) else { return Outcome(state: nil, events: []) }
+        return settle(sessionChanged: true, mayResume: mayResume)
+    }
+
+    /// The winner's state once more, for a driver that must assert it again; `nil` without a winner.
+    public var reassertion: SessionState? {
+        winner.flatMap(entry).map { SessionState(winner: $0.claim.id, changed: [$0]) }
     }
 
     /// Does nothing for a claim that is unknown or released.
@@ -105,17 +139,18 @@ public struct Arbiter: Sendable {
     private mutating func insert(_ entry: Held) {
         held[entry.claim.id] = entry
         enter(entry.claim)
+        if entry.claim.origin == .explicit { interruptions.set(entry.claim) }
     }
 
     private mutating func enter(_ claim: Claim) {
         guard claim.counts else { return }
-        if claim.kind.isCall { countingCalls += 1 }
+        if claim.kind.isCall { calls.insert(claim.id) }
         contest.enter(claim)
     }
 
     private mutating func withdraw(_ claim: Claim) {
         guard claim.counts else { return }
-        if claim.kind.isCall { countingCalls -= 1 }
+        if claim.kind.isCall { calls.remove(claim.id) }
         contest.withdraw(claim)
     }
 
@@ -123,22 +158,24 @@ public struct Arbiter: Sendable {
         guard let entry = held.removeValue(forKey: id) else { return false }
         if let key = entry.observed { observedIDs[key] = nil }
         withdraw(entry.claim)
+        interruptions.remove(id)
         return true
     }
 
-    private mutating func change(_ id: ClaimID, _ body: (inout Claim) -> Void) -> Outcome {
+    private mutating func change(_ id: ClaimID, isApplied: Bool, _ body: (inout Claim) -> Void) -> Outcome {
         guard var entry = held[id] else { return Outcome(state: nil, events: []) }
         let before = entry.claim
         body(&entry.claim)
         guard entry.claim != before else { return Outcome(state: nil, events: []) }
         held[id] = entry
-        // A wish of a claim that does not win changes nothing that a driver could apply.
-        return id == winner ? settle(changed: [id]) : Outcome(state: nil, events: [])
+        if entry.claim.origin == .explicit { interruptions.set(entry.claim) }
+        return settle(changed: isApplied ? [id] : [])
     }
 
-    /// Finds the winner anew and says what has changed with it.
-    private mutating func settle(changed: [ClaimID] = [], released: [ClaimID] = []) -> Outcome {
-        guard !changed.isEmpty || !released.isEmpty else { return Outcome(state: nil, events: []) }
+    /// Finds the winner anew, and says what has changed with it and who is to be told.
+    private mutating func settle(
+        changed: [ClaimID] = [], released: [ClaimID] = [], sessionChanged: Bool = false, mayResume: Bool = true
+    ) -> Outcome {
         let before = winner
         winner = contest.best
         var ids = changed
@@ -147,8 +184,24 @@ public struct Arbiter: Sendable {
             for id in [before, winner] { if let id, held[id] != nil, !ids.contains(id) { ids.append(id) } }
             if let before, held[before] != nil { events.append(.init(claim: before, event: .subordinated)) }
         }
+        let (begun, ended) = interruptions.settle(changed, sessionChanged: sessionChanged)
+        for claim in begun { events.append(.init(claim: claim.id, event: .interrupted)) }
+        for claim in ended {
+            let shouldResume = mayResume && !hasNewerCall(than: claim)
+            events.append(.init(claim: claim.id, event: .interruptionEnded(shouldResume: shouldResume)))
+        }
+        // Whoever is told that an interruption is over finds the winner's state in force.
+        if !ended.isEmpty, let winner, !ids.contains(winner) { ids.append(winner) }
+        guard !ids.isEmpty || !released.isEmpty else { return Outcome(state: nil, events: events) }
         let state = SessionState(winner: winner, changed: ids.compactMap(entry), released: released)
         return Outcome(state: state, events: events)
+    }
+
+    private func hasNewerCall(than claim: Claim) -> Bool {
+        calls.contains { id in
+            guard id > claim.id, let other = held[id]?.claim else { return false }
+            return !other.owner.isSame(as: claim.owner)
+        }
     }
 
     private func entry(_ id: ClaimID) -> SessionState.Entry? {

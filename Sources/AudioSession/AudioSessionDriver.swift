@@ -6,6 +6,8 @@ public protocol AudioSessionDriver: AnyObject {
     var onEvent: ((AudioSessionDriverEvent) -> Void)? { get set }
     /// Called once per change of arbitration, and not at all when nothing changed.
     func apply(_ state: SessionState)
+    /// Where sound comes out and goes in now.
+    func route() -> AudioRoute
     /// One line on the live session, for logs.
     func diagnostics() -> String
 }
@@ -13,8 +15,10 @@ public protocol AudioSessionDriver: AnyObject {
 public enum AudioSessionDriverEvent: Sendable {
     /// Observed claims that are new or different, and those that are gone.
     case observed(changed: [ObservedClaim], gone: [ObservedClaim.Key])
+    /// The route is another now, for a reason that is not ours.
+    case routeChanged(AudioRouteChangeReason, AudioRoute)
     /// The sound server is gone; claims are kept.
     case interrupted
-    /// It is back and the winner's state has been applied again.
+    /// It is back. `shouldResume`: whether what played before may play again.
     case interruptionEnded(shouldResume: Bool)
 }

@@ -2,11 +2,21 @@
 public struct AudioSessionClaim: Hashable, Sendable {
     public let id: ClaimID
     public let kind: AudioSessionClientKind
+    /// Where the claim comes from, for the tags of its streams.
+    let connection: String
 
-    public init(id: ClaimID, kind: AudioSessionClientKind) {
+    package init(id: ClaimID, kind: AudioSessionClientKind, connection: String) {
         self.id = id
         self.kind = kind
+        self.connection = connection
     }
+
+    /// What the holder puts on its own PulseAudio streams (`pa_stream_new_with_proplist`, `PULSE_PROP`), so that they
+    /// belong to the claim. Stays right while the claim is held, whatever becomes of the daemon.
+    public var pulseAudioProperties: [String: String] { kind.pulseAudioProperties(connection: connection) }
+
+    /// The same for PipeWire (`pw_stream_new`, `PIPEWIRE_PROPS`).
+    public var pipeWireProperties: [String: String] { kind.pipeWireProperties(connection: connection) }
 }
 
 /// The one owner of the audio session, as programs see it. Depend on this and not on a concrete type, so that a test can

@@ -26,11 +26,52 @@ public struct ClaimOwner: Hashable, Sendable {
     public var pid: Int32?
     /// The sandbox's application id (Flatpak, Snap), where there is one.
     public var sandbox: String?
+    /// Where its claims come from: the unique name of a bus connection. What the tags of its streams begin with.
+    public var connection: String?
 
-    public init(name: String, pid: Int32? = nil, sandbox: String? = nil) {
+    public init(name: String, pid: Int32? = nil, sandbox: String? = nil, connection: String? = nil) {
         self.name = name
         self.pid = pid
         self.sandbox = sandbox
+        self.connection = connection
+    }
+
+    /// Whether both are one program's, by the first that is known of both: connection, sandbox, process, name.
+    public func isSame(as other: ClaimOwner) -> Bool {
+        if let connection, connection == other.connection { return true }
+        if sandbox != nil || other.sandbox != nil { return sandbox == other.sandbox }
+        if let pid, let otherPid = other.pid { return pid == otherPid }
+        return name == other.name
+    }
+}
+
+/// What a claim asks for beside its kind and output.
+public struct ClaimOptions: Hashable, Sendable {
+    /// While it holds, calls and recordings of other owners are interrupted. Always so for an activated explicit `.call`.
+    public var isInterrupting: Bool
+    public var ducking: AudioSessionDucking
+
+    public init(isInterrupting: Bool = false, ducking: AudioSessionDucking = AudioSessionDucking()) {
+        self.isInterrupting = isInterrupting
+        self.ducking = ducking
+    }
+}
+
+/// How a claim turns others down, where it says so itself.
+public struct AudioSessionDucking: Hashable, Sendable {
+    public enum Level: String, CaseIterable, Hashable, Sendable {
+        /// What the table of effects says for each kind.
+        case standard = "default"
+        case minimum, medium, maximum
+    }
+
+    public var level: Level
+    /// Turn down only while somebody speaks: in the claim's own playback, or into its microphone.
+    public var isAdvanced: Bool
+
+    public init(level: Level = .standard, isAdvanced: Bool = false) {
+        self.level = level
+        self.isAdvanced = isAdvanced
     }
 }
 
@@ -62,10 +103,12 @@ public struct Claim: Hashable, Sendable, Identifiable {
     public var isActivated: Bool
     /// Whether it has effects, outranks and refuses (an observed voice that has fallen silent does not).
     public var counts: Bool
+    public var options: ClaimOptions
 
     public init(
         id: ClaimID, kind: AudioSessionClientKind, origin: ClaimOrigin, owner: ClaimOwner,
-        output: AudioSessionOutput = .system, isActivated: Bool = true, counts: Bool = true
+        output: AudioSessionOutput = .system, isActivated: Bool = true, counts: Bool = true,
+        options: ClaimOptions = ClaimOptions()
     ) {
         self.id = id
         self.kind = kind
@@ -74,7 +117,14 @@ public struct Claim: Hashable, Sendable, Identifiable {
         self.output = output
         self.isActivated = isActivated
         self.counts = counts
+        self.options = options
     }
+
+    /// Whether it interrupts calls and recordings of others while it is held.
+    var interrupts: Bool { origin == .explicit && (options.isInterrupting || kind == .call && isActivated) }
+
+    /// Whether an interrupting claim of another owner interrupts it.
+    var isInterruptible: Bool { origin == .explicit && (kind.isCall || kind == .recording) }
 }
 
 /// What a driver sees of the programs that know nothing of Sordino: one per owner and kind.

@@ -51,62 +51,8 @@ final class BusConnection {
 }
 
 extension Duration {
-    fileprivate var microseconds: UInt64 {
+    /// At least none.
+    var microseconds: UInt64 {
         UInt64(max(0, components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000))
     }
-}
-
-/// A message of ours or of somebody else's, for the time that it is worked on.
-final class BusMessage {
-    let handle: OpaquePointer
-
-    /// Takes over the caller's reference.
-    init(owning handle: OpaquePointer) { self.handle = handle }
-
-    init(_ handle: OpaquePointer) { self.handle = sd_bus_message_ref(handle) }
-
-    deinit { sd_bus_message_unref(handle) }
-
-    // MARK: Reading; `nil` where the next thing is of another type
-
-    func readString() -> String? {
-        var text: UnsafePointer<CChar>?
-        guard sd_bus_message_read_basic(handle, BusType.string, &text) > 0, let text else { return nil }
-        return String(cString: text)
-    }
-
-    func readBool() -> Bool? {
-        var value: Int32 = 0
-        guard sd_bus_message_read_basic(handle, BusType.boolean, &value) > 0 else { return nil }
-        return value != 0
-    }
-
-    // MARK: Writing
-
-    /// A string must be free of NUL, which D-Bus cannot carry; what follows one is left out.
-    @discardableResult
-    func append(_ text: String, as type: CChar = BusType.string) -> Int32 {
-        text.withCString { sd_bus_message_append_basic(handle, type, $0) }
-    }
-
-    @discardableResult
-    func append(_ value: Bool) -> Int32 {
-        var value: Int32 = value ? 1 : 0
-        return sd_bus_message_append_basic(handle, BusType.boolean, &value)
-    }
-
-    @discardableResult
-    func append(paths: [String]) -> Int32 {
-        var result = sd_bus_message_open_container(handle, BusType.array, "o")
-        for path in paths where result >= 0 { result = append(path, as: BusType.objectPath) }
-        return result < 0 ? result : sd_bus_message_close_container(handle)
-    }
-}
-
-/// D-Bus type codes, which the headers have as characters.
-enum BusType {
-    static let string = CChar(UInt8(ascii: "s"))
-    static let boolean = CChar(UInt8(ascii: "b"))
-    static let objectPath = CChar(UInt8(ascii: "o"))
-    static let array = CChar(UInt8(ascii: "a"))
 }

@@ -1,3 +1,4 @@
+import AudioSession
 import CSystemd
 import Glibc
 
@@ -63,6 +64,9 @@ public enum BusContract {
     public static let name = "org.sordino.AudioSession1"
     public static let path = "/org/sordino/AudioSession1"
     public static let interface = "org.sordino.AudioSession1"
+    public static let claimInterface = "org.sordino.AudioSession1.Claim"
+    /// Claims are the children of this object.
+    static let claims = "\(path)/claim"
     static let errorPrefix = "org.sordino.AudioSession1.Error."
 
     /// Where the session bus is by these variables; `nil` where there is none.
@@ -76,7 +80,14 @@ public enum BusContract {
     }
 
     /// The path of a claim's object.
-    static func path(ofClaim id: String) -> String { "\(path)/claim/\(id)" }
+    static func path(ofClaim id: String) -> String { "\(claims)/\(id)" }
+
+    /// The claim whose object has this path; `nil` for what is no claim's.
+    static func claim(atPath path: String) -> ClaimID? {
+        guard path.hasPrefix(claims + "/c"), let number = UInt64(path.dropFirst(claims.count + 2)) else { return nil }
+        let id = ClaimID(number: number)
+        return self.path(ofClaim: id.description) == path ? id : nil
+    }
 
     /// The bytes that an address may have as they are; the others are written as `%xx`.
     private static func addressEscaped(_ text: String) -> String {

@@ -39,7 +39,7 @@ final class BusTable {
 
 extension StaticString {
     /// Static strings live for ever and end with a NUL.
-    fileprivate var text: UnsafePointer<CChar> {
+    var text: UnsafePointer<CChar> {
         UnsafeRawPointer(utf8Start).assumingMemoryBound(to: CChar.self)
     }
 }

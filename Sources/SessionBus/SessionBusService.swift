@@ -1,10 +1,12 @@
 public import AudioPolicy
+import AudioSession
 import CSystemd
 import EventLoop
 import Glibc
 public import SystemEventLoop
 
-/// The session on the bus: the name, the object, the events. Confined to the loop.
+/// The session on the bus: the name, the objects, the claims that programs hold over it, the events. Confined to the
+/// loop.
 public final class SessionBusService {
     public enum Change: Equatable, Sendable {
         /// The name is ours.
@@ -17,23 +19,38 @@ public final class SessionBusService {
     public var onChange: ((Change) -> Void)?
 
     let control: any SessionControl
+    let claims: HeldClaims
     private let loop: SystemEventLoop
+    private let processes: any ProcessInspector
     private let address: String
     private var connection: BusConnection?
-    private let table = BusTable(SessionObject.rows)
+    private var peers: BusPeers?
+    private let sessionTable = BusTable(ClaimMethods.rows + SessionObject.rows)
+    private let claimTable = BusTable(ClaimObject.rows)
     private var unsent: [SessionEvent] = []
+    /// Who is sent every event, by connection.
+    private var monitors: [String: BusCaller] = [:]
+    /// A call is being carried out whose reply has not been sent yet.
+    var isAnswering = false
+    private var undelivered: [(claim: ClaimID, event: AudioSessionEvent)] = []
 
-    public init(loop: SystemEventLoop, control: any SessionControl, address: String) {
+    /// - Parameter processes: who the callers are.
+    public init(
+        loop: SystemEventLoop, control: any SessionControl, processes: any ProcessInspector, address: String
+    ) {
         self.loop = loop
         self.control = control
+        self.processes = processes
         self.address = address
+        claims = HeldClaims(control, loop: loop)
     }
 
     /// Connects and asks for the name, waiting for neither: `onChange` tells.
     public func start() throws(BusError) {
         let connection = try BusConnection(address: address)
         var result = sd_bus_add_object_vtable(
-            connection.handle, nil, BusContract.path, BusContract.interface, table.rows, context)
+            connection.handle, nil, BusContract.path, BusContract.interface, sessionTable.rows, context)
+        if result >= 0 { result = ClaimObject.register(claimTable, on: connection, context) }
         if result >= 0 {
             result = sd_bus_match_signal(
                 connection.handle, nil, "org.freedesktop.DBus.Local", nil, "org.freedesktop.DBus.Local",
@@ -46,12 +63,26 @@ public final class SessionBusService {
         guard result >= 0 else { throw BusError("the session bus", result: result) }
         try connection.attach(to: loop)
         self.connection = connection
+        peers = BusPeers(connection, processes: processes) { [unowned self] name in
+            monitors[name] = nil
+            claims.releaseAll(of: name)
+        }
+        control.onDelivery = { [weak self] claim, event in self?.deliver(event, to: claim) }
     }
 
     /// Gives up the name and leaves the bus, after what was said has been sent.
     public func stop() {
         sendEvents()
         onChange = nil
+        leave()
+    }
+
+    /// Nobody holds a claim over a bus that is gone, or is told anything.
+    private func leave() {
+        control.onDelivery = nil
+        claims.releaseAll()
+        monitors = [:]
+        peers = nil
         connection = nil
     }
 
@@ -71,29 +102,95 @@ public final class SessionBusService {
         loop.schedule(after: .milliseconds(2)) { [weak self] in self?.sendEvents() }
     }
 
+    /// From now on the caller is sent every event, with the names that it may know.
+    func addMonitor(_ caller: BusCaller) { monitors[caller.connection] = caller }
+
+    /// Whether a claim is the caller's own, by its id.
+    func isOwn(_ caller: BusCaller) -> (String) -> Bool {
+        { [claims, control] id in
+            guard let id = BusContract.claim(atPath: BusContract.path(ofClaim: id)) else { return false }
+            if claims.owner(of: id) == caller.connection { return true }
+            guard let sandbox = caller.sandbox else { return false }
+            return control.claim(id)?.owner.sandbox == sandbox.application
+        }
+    }
+
+    /// Everybody hears of an event, sandboxed programs too, and so without names; monitors get theirs.
     private func sendEvents() {
         let events = unsent
         unsent = []
         guard let connection, sd_bus_is_ready(connection.handle) > 0 else { return }
         for event in events {
-            var handle: OpaquePointer?
-            guard
-                sd_bus_message_new_signal(
-                    connection.handle, &handle, BusContract.path, BusContract.interface, "Event") >= 0, let handle
-            else { continue }
-            let message = BusMessage(owning: handle)
-            message.append(SessionJSON.encode(event))
-            sd_bus_send(connection.handle, message.handle, nil)
+            send(event.confined { _ in false }, to: nil)
+            for caller in monitors.values {
+                send(caller.isConfined ? event.confined(isOwn(caller)) : event, to: caller.connection)
+            }
         }
         sayChanged(events.contains { $0.event.touchesProperties } ? ["Winner", "Claims", "State"] : [])
+        if events.contains(where: { $0.event == .routeChanged }) { sayChanged(["Route"]) }
+        for event in events where event.event == .standingChanged {
+            guard let claim = event.claim else { continue }
+            sayChanged(["Standing"], BusContract.path(ofClaim: claim.id), BusContract.claimInterface)
+        }
+    }
+
+    private func send(_ event: SessionEvent, to monitor: String?) {
+        send("Event", of: BusContract.path, BusContract.interface, to: monitor) { message in
+            message.append(SessionJSON.encode(event))
+        }
+    }
+
+    /// - Parameter destination: the only connection that is told; `nil`: whoever listens.
+    private func send(
+        _ signal: String, of path: String, _ interface: String, to destination: String?,
+        _ fill: (BusMessage) -> Void
+    ) {
+        var handle: OpaquePointer?
+        guard let connection,
+            sd_bus_message_new_signal(connection.handle, &handle, path, interface, signal) >= 0, let handle
+        else { return }
+        let message = BusMessage(owning: handle)
+        fill(message)
+        if let destination, sd_bus_message_set_destination(message.handle, destination) < 0 { return }
+        sd_bus_send(connection.handle, message.handle, nil)
     }
 
     /// Tells that properties have other values now.
-    func sayChanged(_ properties: [String]) {
+    func sayChanged(
+        _ properties: [String], _ path: String = BusContract.path, _ interface: String = BusContract.interface
+    ) {
         guard let connection, !properties.isEmpty else { return }
         var names: [UnsafeMutablePointer<CChar>?] = properties.map { strdup($0) } + [nil]
-        sd_bus_emit_properties_changed_strv(connection.handle, BusContract.path, BusContract.interface, &names)
+        sd_bus_emit_properties_changed_strv(connection.handle, path, interface, &names)
         for name in names { free(name) }
+    }
+
+    func sayChanged(_ claim: ClaimID, _ property: String) {
+        sayChanged([property], BusContract.path(ofClaim: claim.description), BusContract.claimInterface)
+    }
+
+    // MARK: Holders
+
+    /// Calls `body`, now or later, with the one who makes a call. Whether it can.
+    func identify(_ call: BusMessage, _ body: @escaping (BusCaller) -> Void) -> Bool {
+        guard let sender = call.sender, let peers else { return false }
+        return peers.identify(sender, body)
+    }
+
+    private func deliver(_ event: AudioSessionEvent, to claim: ClaimID) {
+        undelivered.append((claim, event))
+        if !isAnswering { sendDeliveries() }
+    }
+
+    /// Tells the holders, each what concerns its own claims.
+    func sendDeliveries() {
+        let deliveries = undelivered
+        undelivered = []
+        for (claim, event) in deliveries {
+            guard let owner = claims.owner(of: claim) else { continue }
+            let path = BusContract.path(ofClaim: claim.description)
+            send(event.signalName, of: path, BusContract.claimInterface, to: owner) { $0.append(event) }
+        }
     }
 
     // MARK: From the bus
@@ -116,7 +213,7 @@ public final class SessionBusService {
         let onChange = onChange
         self.onChange = nil
         // Not here: sd-bus is inside of this connection.
-        loop.defer { [self] in connection = nil }
+        loop.defer { [self] in leave() }
         onChange?(.failed(error))
     }
 }
@@ -128,6 +225,30 @@ extension SessionEvent.Name {
             .serverLost:
             true
         default: false
+        }
+    }
+}
+
+extension AudioSessionEvent {
+    fileprivate var signalName: String {
+        switch self {
+        case .interrupted: "Interrupted"
+        case .interruptionEnded: "InterruptionEnded"
+        case .subordinated: "Subordinated"
+        case .outputRouteChanged: "OutputRouteChanged"
+        }
+    }
+}
+
+extension BusMessage {
+    /// The arguments of the signal that tells of an event.
+    fileprivate func append(_ event: AudioSessionEvent) {
+        switch event {
+        case .interrupted, .subordinated: break
+        case .interruptionEnded(let shouldResume): append(shouldResume)
+        case .outputRouteChanged(let reason, let route):
+            append(reason.rawValue)
+            append(route)
         }
     }
 }

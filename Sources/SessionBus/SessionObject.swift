@@ -9,80 +9,46 @@ enum SessionObject {
         .method("Explain", takes: "s", gives: "s", names: "stream\0explanation\0", explain),
         .method("SetEnabled", takes: "b", gives: "", names: "enabled\0", setEnabled),
         .method("Reload", takes: "", gives: "", names: "", reload),
+        .method("Monitor", takes: "", gives: "", names: "", monitor),
         .method("Restore", takes: "", gives: "", names: "", restore),
+        .method("Devices", takes: "", gives: "s", names: "json\0", devices),
         .property("Enabled", "b", getEnabled),
         .property("Winner", "o", getWinner),
         .property("Claims", "ao", getClaims),
         .property("State", "s", getState),
+        .property("Route", "a{sv}", getRoute),
         .signal("Event", "s", names: "json\0"),
     ]
 }
 
-/// An error as the bus has it.
-struct BusFault: Error {
-    enum Name: String {
-        case notAvailable = "NotAvailable"
-        case invalidArgument = "InvalidArgument"
-    }
-
-    var name: Name
-    var message: String
-
-    init(_ name: Name, _ message: String) {
-        self.name = name
-        self.message = message
-    }
-
-    init(_ error: SessionControlError) {
-        switch error {
-        case .unknownStream, .badConfiguration: self.init(.invalidArgument, error.message)
-        }
-    }
-}
-
-typealias FaultPointer = UnsafeMutablePointer<sd_bus_error>
-
-/// Answers a call: with what `body` puts into the reply, or with the fault that it throws.
-private func answer(
-    _ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ fault: FaultPointer?,
-    _ body: (SessionBusService, BusMessage, BusMessage) throws(BusFault) -> Void
-) -> Int32 {
-    guard let call, let context else { return -EINVAL }
-    var handle: OpaquePointer?
-    let made = sd_bus_message_new_method_return(call, &handle)
-    guard made >= 0, let handle else { return made }
-    let reply = BusMessage(owning: handle)
-    do {
-        try body(Unmanaged<SessionBusService>.fromOpaque(context).takeUnretainedValue(), BusMessage(call), reply)
-    } catch {
-        return sd_bus_error_set(fault, BusContract.errorPrefix + error.name.rawValue, error.message)
-    }
-    return sd_bus_send(nil, reply.handle, nil)
-}
-
 // MARK: Methods
 
-private func status(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ fault: FaultPointer?) -> Int32 {
-    answer(call, context, fault) { service, _, reply in
-        reply.append(SessionJSON.encode(service.control.status()))
+private func status(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?) -> Int32 {
+    answerCaller(call, context) { service, caller, _, reply in
+        let status = service.control.status()
+        reply.append(SessionJSON.encode(caller.isConfined ? status.confined(service.isOwn(caller)) : status))
     }
 }
 
-private func explain(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ fault: FaultPointer?) -> Int32 {
-    answer(call, context, fault) { service, call, reply throws(BusFault) in
+private func explain(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?) -> Int32 {
+    answerCaller(call, context) { service, caller, call, reply throws(BusFault) in
         guard let stream = call.readString(), !stream.isEmpty else {
             throw BusFault(.invalidArgument, "which stream? Give its number or a part of its program's name")
         }
         do throws(SessionControlError) {
-            reply.append(try service.control.explain(stream))
+            reply.append(try service.control.explain(stream, isConfined: caller.isConfined))
         } catch {
             throw BusFault(error)
         }
     }
 }
 
-private func setEnabled(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ fault: FaultPointer?) -> Int32 {
-    answer(call, context, fault) { service, call, _ throws(BusFault) in
+private func monitor(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?) -> Int32 {
+    answerCaller(call, context) { service, caller, _, _ in service.addMonitor(caller) }
+}
+
+private func setEnabled(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?) -> Int32 {
+    answerUser(call, context) { service, call, _ throws(BusFault) in
         guard let enabled = call.readBool() else { throw BusFault(.invalidArgument, "a boolean was expected") }
         guard enabled != service.control.isEnabled else { return }
         service.control.setEnabled(enabled)
@@ -90,8 +56,8 @@ private func setEnabled(_ call: OpaquePointer?, _ context: UnsafeMutableRawPoint
     }
 }
 
-private func reload(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ fault: FaultPointer?) -> Int32 {
-    answer(call, context, fault) { service, _, _ throws(BusFault) in
+private func reload(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?) -> Int32 {
+    answerUser(call, context) { service, _, _ throws(BusFault) in
         do throws(SessionControlError) {
             try service.control.reload()
         } catch {
@@ -100,8 +66,14 @@ private func reload(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?,
     }
 }
 
-private func restore(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ fault: FaultPointer?) -> Int32 {
-    answer(call, context, fault) { service, _, _ in service.control.restore() }
+private func restore(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?) -> Int32 {
+    answerUser(call, context) { service, _, _ in service.control.restore() }
+}
+
+private func devices(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?) -> Int32 {
+    answer(call, context) { service, _, reply in
+        reply.append(SessionJSON.encode(service.control.status().devices))
+    }
 }
 
 // MARK: Properties
@@ -142,4 +114,11 @@ private func getState(
     _ reply: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?
 ) -> Int32 {
     property(reply, context) { $1.append($0.status().session.state) }
+}
+
+private func getRoute(
+    _: OpaquePointer?, _: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?,
+    _ reply: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?
+) -> Int32 {
+    property(reply, context) { $1.append($0.route()) }
 }

@@ -25,9 +25,12 @@ public final class Daemon {
     private let log: DaemonLog
     private let loop: SystemEventLoop
     private let store: FileLedgerStore
+    private let processes = ProcessDirectory()
     private let session: PolicySession
     private let finder: ServerFinder
     private var bus: SessionBusService?
+    private let login: LoginWatch
+    private var players: BusMediaPlayers?
     private var isConnected = false
     private var isEnding = false
     /// What must have its first answer, good or bad, before the session is ready.
@@ -70,8 +73,9 @@ public final class Daemon {
         let loop = try SystemEventLoop()
         self.loop = loop
         session = PolicySession(
-            loop: loop, settings: settings, processes: ProcessDirectory(), store: store
+            loop: loop, settings: settings, processes: processes, store: store
         ) { () throws(SessionControlError) in try Self.reload(options.settings, log) }
+        login = LoginWatch(loop: loop, sessionID: environment["XDG_SESSION_ID"])
         finder = ServerFinder(
             loop: loop, choice: options.server ?? settings.server, places: ServerPlaces(environment: environment)
         ) { kind in makeSoundServer(kind, loop) }
@@ -102,8 +106,6 @@ public final class Daemon {
             session.driver.attach(connected: server, info, graph)
             ServiceManager.status("connected to \(info.kind.shownName)")
             settle(.server)
-            // What it took to read the configuration and the server's state is not needed again.
-            loop.schedule(after: .seconds(1)) { malloc_trim(0) }
         }
         finder.onEvent = { [unowned self] event in session.driver.receive(event) }
         finder.onLost = { [unowned self] failure in self.lost(failure) }
@@ -116,7 +118,11 @@ public final class Daemon {
             self.fail(ExitCode.unavailable, failure.message.shown(limit: 300))
         }
         beginBus()
+        beginPlayers()
         finder.start()
+        login.onChange = { [unowned self] reason, isInForce in session.setInterrupted(reason, isInForce) }
+        // Without logind nobody sleeps and no seat is switched.
+        try? login.start(address: LoginWatch.address(in: environment))
     }
 
     private func settle(_ part: Part) {
@@ -141,7 +147,8 @@ public final class Daemon {
 
     private func beginBus() {
         guard let address = BusContract.address(in: environment) else { return withoutBus("there is none") }
-        let service = SessionBusService(loop: loop, control: session, address: address)
+        let service = SessionBusService(
+            loop: loop, control: session, processes: processes, address: address)
         service.onChange = { [unowned self] change in
             switch change {
             case .running: settle(.bus)
@@ -162,6 +169,19 @@ public final class Daemon {
             .warning,
             "no session bus: \(reason.shown(limit: 300)); streams are looked after, programs and commands cannot ask")
         settle(.bus)
+    }
+
+    /// Without them the sound server's own pause does it.
+    private func beginPlayers() {
+        guard let address = BusContract.address(in: environment) else { return }
+        let players = BusMediaPlayers(loop: loop, address: address)
+        do throws(BusError) {
+            try players.start()
+            session.driver.attach(players)
+            self.players = players
+        } catch {
+            log(.warning, "media players cannot be asked to pause: \(error.message.shown(limit: 300))")
+        }
     }
 
     // MARK: Ending
@@ -192,6 +212,8 @@ public final class Daemon {
 
     private func finish(_ code: Int32) {
         bus?.stop()
+        login.stop()
+        players?.stop()
         // Not in the middle of the event that brought us here.
         loop.schedule(after: .zero) { [self] in
             finder.stop()

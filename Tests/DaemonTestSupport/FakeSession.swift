@@ -1,4 +1,6 @@
 public import AudioPolicy
+public import AudioSession
+public import AudioSessionTestHelper
 
 /// A session that says what it is told to say and records what it is asked.
 public final class FakeSession: SessionControl {
@@ -9,16 +11,29 @@ public final class FakeSession: SessionControl {
     public var reloadFailure: SessionControlError?
     public private(set) var asked: [String] = []
 
-    public init(_ status: SessionStatus = .everything) { current = status }
+    public init(_ status: SessionStatus = .everything) {
+        current = status
+        core.onChange = { [unowned self] state in announce(state) }
+    }
 
+    /// What it is told to say, and the claims that it holds itself.
     public func status() -> SessionStatus {
         var status = current
         status.enabled = isEnabled
+        status.claims += core.arbiter.entries.map(claim)
+        status.session.winner = core.arbiter.winner?.description ?? status.session.winner
         return status
     }
 
-    public func explain(_ stream: String) throws(SessionControlError) -> String {
-        asked.append("explain \(stream)")
+    private func announce(_ state: SessionState) {
+        for entry in state.changed {
+            onEvent?(SessionEvent(time: 0, event: .standingChanged, claim: claim(entry)))
+        }
+        for id in state.released { onEvent?(SessionEvent(time: 0, event: .claimReleased, message: id.description)) }
+    }
+
+    public func explain(_ stream: String, isConfined: Bool) throws(SessionControlError) -> String {
+        asked.append("explain \(stream)" + (isConfined ? " to a sandbox" : ""))
         guard let found = current.streams.first(where: { $0.id == stream }) else {
             throw .unknownStream(stream, known: current.streams.map(\.id))
         }
@@ -36,6 +51,49 @@ public final class FakeSession: SessionControl {
     }
 
     public func restore() { asked.append("restore") }
+
+    // MARK: Claims
+
+    /// The real arbiter, over a driver that does nothing.
+    public let driver = MockAudioSessionDriver()
+    public private(set) lazy var core = AudioSessionCore(driver: driver)
+
+    public var onDelivery: ((ClaimID, AudioSessionEvent) -> Void)? {
+        get { core.onDelivery }
+        set { core.onDelivery = newValue }
+    }
+
+    public func acquire(
+        _ kind: AudioSessionClientKind, output: AudioSessionOutput, owner: ClaimOwner, options: ClaimOptions
+    ) throws(AudioSessionError) -> ClaimID {
+        try core.acquire(kind, output: output, owner: owner, options: options)
+    }
+
+    public func update(_ claim: ClaimID, output: AudioSessionOutput) { core.update(claim, output: output) }
+
+    public func setActivated(_ claim: ClaimID, _ activated: Bool) { core.setActivated(claim, activated) }
+
+    public func setDucking(_ claim: ClaimID, _ ducking: AudioSessionDucking) { core.setDucking(claim, ducking) }
+
+    public func release(_ claim: ClaimID) { core.release(claim) }
+
+    public func claim(_ id: ClaimID) -> SessionStatus.Claim? { core.arbiter[id].map(claim) }
+
+    private func claim(_ entry: SessionState.Entry) -> SessionStatus.Claim {
+        .init(
+            id: entry.claim.id.description, kind: entry.claim.kind.rawValue, origin: entry.claim.origin.rawValue,
+            owner: .init(name: entry.claim.owner.name, pid: entry.claim.owner.pid, sandbox: entry.claim.owner.sandbox),
+            output: entry.claim.output.rawValue, standing: entry.standing.rawValue, activated: entry.claim.isActivated,
+            counts: entry.claim.counts, streams: [])
+    }
+
+    public func route() -> AudioRoute { driver.route() }
+
+    public func selectDevice(_ name: String?) throws(SessionControlError) {
+        asked.append("select \(name ?? "automatic")")
+        let known = current.devices.map(\.id)
+        if let name, !known.contains(name) { throw .unknownDevice(name, known: known) }
+    }
 }
 
 extension SessionStatus {

@@ -40,10 +40,12 @@ public final class PrivateBus {
     private let supervisor: Supervisor
     private let process: SupervisedProcess
 
-    public init() throws {
+    /// - Parameter address: a socket's, as `unix:path=…`; without one in a directory of its own.
+    public init(address wanted: String? = nil) throws {
         supervisor = try Supervisor(prefix: "sordino-bus")
-        let socket = supervisor.directory + "/bus"
-        address = "unix:path=\(socket)"
+        let address = wanted ?? "unix:path=\(supervisor.directory)/bus"
+        self.address = address
+        let socket = String(address.dropFirst("unix:path=".count))
         process = try supervisor.spawn(
             ["dbus-daemon", "--session", "--nofork", "--nopidfile", "--address=\(address)"],
             environment: ProcessInfo.processInfo.environment, standard: .init())

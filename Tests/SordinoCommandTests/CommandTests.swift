@@ -30,7 +30,8 @@ import Testing
     private func beside(_ session: FakeSession, _ line: String...) throws -> Result {
         let bus = try PrivateBus()
         let loop = try SystemEventLoop()
-        let service = SessionBusService(loop: loop, control: session, address: bus.address)
+        let service = SessionBusService(
+            loop: loop, control: session, processes: KnownProcesses(), address: bus.address)
         var isRunning = false
         service.onChange = { isRunning = $0 == .running }
         try service.start()

@@ -8,33 +8,32 @@ struct HolderIndex {
     }
 
     private var items: [ClaimID: Item] = [:]
-    private var byTag: [String: ClaimID] = [:]
+    private var byTag: [String: Set<ClaimID>] = [:]
     private var byPid: [Int32: Set<ClaimID>] = [:]
     private var byRoot: [Int32: Set<ClaimID>] = [:]
     private var byKey: [String: Set<ClaimID>] = [:]
     private var byFamily: [Int32: Set<ClaimID>] = [:]
 
-    /// Returns the identities of the holders that came, went or changed.
-    mutating func replace(with list: [StreamClassifier.Holder], _ resolver: OwnerResolver) -> [OwnerIdentity] {
-        var touched: [OwnerIdentity] = []
-        let wanted = Dictionary(list.map { ($0.claim, $0) }) { first, _ in first }
-        for item in items.values where wanted[item.holder.claim] != item.holder {
-            touched.append(item.identity)
-            remove(item)
-        }
-        for holder in wanted.values where items[holder.claim] == nil {
-            let item = Item(
-                holder: holder, identity: resolver.identity(ofHolder: holder.pid, sandbox: holder.sandbox))
-            touched.append(item.identity)
-            add(item)
-        }
-        return touched
+    /// Returns the identities whose streams are to be looked at again.
+    mutating func set(_ holder: StreamClassifier.Holder, _ resolver: OwnerResolver) -> [OwnerIdentity] {
+        guard items[holder.claim]?.holder != holder else { return [] }
+        let identity = resolver.identity(ofHolder: holder.pid, sandbox: holder.sandbox)
+        defer { add(Item(holder: holder, identity: identity)) }
+        return remove(holder.claim) + [identity]
     }
+
+    mutating func remove(_ claim: ClaimID) -> [OwnerIdentity] {
+        guard let item = items[claim] else { return [] }
+        remove(item)
+        return [item.identity]
+    }
+
+    func identity(of claim: ClaimID) -> OwnerIdentity? { items[claim]?.identity }
 
     private mutating func add(_ item: Item) {
         let claim = item.holder.claim
         items[claim] = item
-        byTag[item.holder.tag] = claim
+        if let tag = item.holder.tag { byTag[tag, default: []].insert(claim) }
         if let pid = item.identity.process?.pid { byPid[pid, default: []].insert(claim) }
         if let root = item.identity.root { byRoot[root, default: []].insert(claim) }
         if let key = item.identity.certainKey { byKey[key, default: []].insert(claim) }
@@ -44,17 +43,17 @@ struct HolderIndex {
     private mutating func remove(_ item: Item) {
         let claim = item.holder.claim
         items[claim] = nil
-        if byTag[item.holder.tag] == claim { byTag[item.holder.tag] = nil }
+        if let tag = item.holder.tag { byTag.remove(claim, from: tag) }
         if let pid = item.identity.process?.pid { byPid.remove(claim, from: pid) }
         if let root = item.identity.root { byRoot.remove(claim, from: root) }
         if let key = item.identity.certainKey { byKey.remove(claim, from: key) }
         for pid in item.identity.family { byFamily.remove(claim, from: pid) }
     }
 
-    /// The claim that a tag names, if the stream that bears it may.
+    /// The newest claim that a tag names, if the stream that bears it may.
     func claim(tagged tag: String, on stream: OwnerIdentity) -> StreamClassifier.Holder? {
-        guard let claim = byTag[tag], let item = items[claim], item.identity.covers(stream) else { return nil }
-        return item.holder
+        let claim = byTag[tag]?.filter { items[$0]?.identity.covers(stream) == true }.max()
+        return claim.flatMap { items[$0]?.holder }
     }
 
     /// The claims that cover a stream.

@@ -7,14 +7,14 @@ public final class StreamClassifier {
     public struct Holder: Equatable, Sendable {
         public var claim: ClaimID
         public var kind: AudioSessionClientKind
-        /// What a stream's `sordino.claim` says if it belongs to this claim.
-        public var tag: String
+        /// What a stream's `sordino.claim` says if it belongs to this claim, or to a newer one with the same tag.
+        public var tag: String?
         /// The holder's process as the bus, not the program, names it.
         public var pid: Int32?
         public var sandbox: ProcessFacts.Sandbox?
 
         public init(
-            claim: ClaimID, kind: AudioSessionClientKind, tag: String, pid: Int32?,
+            claim: ClaimID, kind: AudioSessionClientKind, tag: String?, pid: Int32?,
             sandbox: ProcessFacts.Sandbox? = nil
         ) {
             self.claim = claim
@@ -76,12 +76,6 @@ public final class StreamClassifier {
     /// Every stream of one owner.
     public func streams(of owner: StreamOwner) -> Set<StreamID> { owners[owner.key]?.streams ?? [] }
 
-    /// Whether a claim held by this process covers the stream: it is the process's own, a descendant's, or its program's.
-    public func isStream(_ id: StreamID, ownedBy pid: Int32) -> Bool {
-        guard let entry = entries[id] else { return false }
-        return resolver.identity(ofHolder: pid, sandbox: nil).covers(entry.identity)
-    }
-
     /// Brings the classification up to date with changes that `graph` already contains. Returns the streams that were
     /// added, removed, or whose classification is another now.
     public func update(_ changes: [GraphChange], graph: ServerGraph, kind: ServerKind) -> Set<StreamID> {
@@ -125,12 +119,21 @@ public final class StreamClassifier {
         return finish(work)
     }
 
-    /// The explicit claims that are held. Returns the streams whose classification is another now.
-    public func setHolders(_ list: [Holder]) -> Set<StreamID> {
+    /// Takes in an explicit claim that is new or different. Returns the streams whose classification is another now.
+    public func setHolder(_ holder: Holder) -> Set<StreamID> { decide(holders.set(holder, resolver)) }
+
+    /// Returns the streams whose classification is another now.
+    public func removeHolder(_ claim: ClaimID) -> Set<StreamID> { decide(holders.remove(claim)) }
+
+    /// The streams that the claim's holder covers, whatever they are.
+    public func streams(coveredBy claim: ClaimID) -> Set<StreamID> {
+        holders.identity(of: claim).map(streams) ?? []
+    }
+
+    private func decide(_ identities: [OwnerIdentity]) -> Set<StreamID> {
+        guard !identities.isEmpty else { return [] }
         var work = Work()
-        for identity in holders.replace(with: list, resolver) {
-            work.decide.formUnion(streams(coveredBy: identity))
-        }
+        for identity in identities { work.decide.formUnion(streams(coveredBy: identity)) }
         return finish(work)
     }
 

@@ -22,20 +22,57 @@ public final class PolicySession: SessionControl {
             guard onEvent != nil else { return }
             driver.whenSent { [weak self] in self?.announce(state) }
         }
-        core.onInterruption = { [unowned self] event in self.announce(event) }
+        core.onInterruption = { [unowned self] isInterrupted in
+            self.send(isInterrupted ? .interrupted : .interruptionEnded, claim: nil)
+        }
     }
 
     public var isEnabled: Bool { driver.isEnabled }
 
     public func status() -> SessionStatus { driver.status(arbiter: core.arbiter) }
 
-    public func explain(_ stream: String) throws(SessionControlError) -> String { try driver.explain(stream) }
+    public func explain(_ stream: String, isConfined: Bool) throws(SessionControlError) -> String {
+        try driver.explain(stream, isConfined: isConfined)
+    }
 
     public func setEnabled(_ enabled: Bool) { driver.setEnabled(enabled) }
 
     public func reload() throws(SessionControlError) { driver.setSettings(try loadSettings()) }
 
     public func restore() { driver.restore() }
+
+    /// The machine sleeps or the seat is another user's, or no longer. What is in force is kept meanwhile.
+    public func setInterrupted(_ reason: AudioSessionInterruption, _ isInterrupted: Bool) {
+        if reason == .seat { driver.setHeldBack(isInterrupted) }
+        if isInterrupted { core.interrupt(reason) } else { core.endInterruption(reason) }
+    }
+
+    // MARK: Claims
+
+    public var onDelivery: ((ClaimID, AudioSessionEvent) -> Void)? {
+        get { core.onDelivery }
+        set { core.onDelivery = newValue }
+    }
+
+    public func acquire(
+        _ kind: AudioSessionClientKind, output: AudioSessionOutput, owner: ClaimOwner, options: ClaimOptions
+    ) throws(AudioSessionError) -> ClaimID {
+        try core.acquire(kind, output: output, owner: owner, options: options)
+    }
+
+    public func update(_ claim: ClaimID, output: AudioSessionOutput) { core.update(claim, output: output) }
+
+    public func setActivated(_ claim: ClaimID, _ activated: Bool) { core.setActivated(claim, activated) }
+
+    public func setDucking(_ claim: ClaimID, _ ducking: AudioSessionDucking) { core.setDucking(claim, ducking) }
+
+    public func release(_ claim: ClaimID) { core.release(claim) }
+
+    public func claim(_ id: ClaimID) -> SessionStatus.Claim? { core.arbiter[id].map(driver.claimStatus) }
+
+    public func route() -> AudioRoute { driver.route() }
+
+    public func selectDevice(_ name: String?) throws(SessionControlError) { try driver.selectDevice(name) }
 
     // MARK: Events
 
@@ -62,14 +99,6 @@ public final class PolicySession: SessionControl {
                 .init(
                     time: driver.loop.wallClock, event: .winnerChanged, claim: state.winner.flatMap { known[$0] },
                     winner: state.winner?.description))
-        }
-    }
-
-    private func announce(_ event: AudioSessionDriverEvent) {
-        switch event {
-        case .interrupted: send(.interrupted, claim: nil)
-        case .interruptionEnded: send(.interruptionEnded, claim: nil)
-        case .observed: break
         }
     }
 

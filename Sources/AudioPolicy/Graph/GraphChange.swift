@@ -34,3 +34,13 @@ extension ServerGraph {
         }
     }
 }
+
+extension GraphChange {
+    /// Whether it may be about where sound comes out.
+    var touchesDevices: Bool {
+        switch self {
+        case .device, .deviceRemoved, .card, .cardRemoved, .defaults: true
+        default: false
+        }
+    }
+}

@@ -9,6 +9,13 @@ public struct StreamPlan: Equatable, Sendable {
     public var holders: Set<ClaimID>
 
     public static let untouched = StreamPlan(effect: .none, because: [], holders: [])
+
+    /// Goes no further than what is in force already.
+    mutating func holdBack(to present: StreamPlan) {
+        guard effect.isStronger(than: present.effect) else { return }
+        effect = present.effect
+        because = present.because
+    }
 }
 
 /// A claim that counts, as the planner needs it.
@@ -22,6 +29,8 @@ struct EffectHolder: Equatable, Sendable {
     var since: UInt64
     /// Physical outputs of its voice; `nil`: everywhere.
     var outputs: Set<DeviceID>?
+    /// What each duck of the claim's is instead of the table's, where its holder says so.
+    var level: Decibels?
 }
 
 /// A playback or capture stream, as the planner needs it.
@@ -90,10 +99,11 @@ struct SessionPlanner {
         else { return .none }
         let actions = victim.classification.actions
         var effect = actions.effects[holder.kind] ?? settings.effects.effect(of: holder.kind, on: kind)
-        if case .duck = effect, let level = actions.level { effect = .duck(level) }
+        if case .duck = effect, let level = actions.level ?? holder.level { effect = .duck(level) }
         if effect == .pause || effect == .mute {
             if let since = victim.playingSince, since < holder.since { return effect }
-            effect = .duck(actions.level ?? settings.effects.duckInstead(of: holder.kind, on: kind))
+            let level = actions.level ?? holder.level
+            effect = .duck(level ?? settings.effects.duckInstead(of: holder.kind, on: kind))
         }
         // The server accepts a volume for a compressed stream and ignores it: pause, or nothing.
         return victim.stream.hasVolume ? effect : .none

@@ -14,14 +14,14 @@ extension Reconciler {
         return treatment.silencing == .corkRequest || treatment.cork.awaitsUncork
     }
 
-    /// Takes note of what a stream's plan is, before `decideCorks`.
-    func preparePause(_ stream: ServerStream, plan: StreamPlan, isNew: Bool) {
+    /// Takes note of what a stream's plan is, before `decideCorks`. `isServers`: it is a pause, and no player's affair.
+    func preparePause(_ stream: ServerStream, plan: StreamPlan, isServers: Bool, isNew: Bool) {
         guard isPulseAudio, stream.id.direction == .output else { return }
         guard let role = stream.properties["media.role"], !role.isEmpty else { return }
         let isRunning = !stream.isCorked || isCorkedByUs(stream.id)
         // One that has only appeared has met the module before us, and may be corked by it already.
         let isCaught = isNew && corks.roles.contains(role)
-        let isToPause = plan.effect == .pause && obeys(stream.id, plan) && !baseline(of: stream).isMuted
+        let isToPause = isServers && obeys(stream.id, plan) && !baseline(of: stream).isMuted
         corks.set(
             stream.id, .init(role: role, isRunning: isRunning || isCaught, isToPause: isToPause && !isCaught))
     }

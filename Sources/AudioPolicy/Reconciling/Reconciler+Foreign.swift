@@ -11,6 +11,14 @@ extension Reconciler {
         endRamp(treatment, id)
     }
 
+    /// Leaves a stream alone that is paused by other means than ours, until its present holders are gone.
+    func leave(_ stream: ServerStream, holders: Set<ClaimID>) {
+        let treatment = treatments[stream.id] ?? Treatment(of: stream)
+        treatment.holders = holders
+        override(treatment, stream.id)
+        treatments[stream.id] = treatment
+    }
+
     // MARK: PulseAudio
 
     func observePulseAudio(

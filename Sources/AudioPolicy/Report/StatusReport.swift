@@ -10,7 +10,8 @@ extension SoundServerDriver {
         SessionStatus(
             server: serverStatus, enabled: isEnabled,
             session: .init(
-                state: !isConnected ? "interrupted" : arbiter.winner == nil ? "passive" : "active",
+                state: !isConnected || arbiter.isInterrupted
+                    ? "interrupted" : arbiter.winner == nil ? "passive" : "active",
                 winner: arbiter.winner?.description),
             claims: arbiter.entries.map(claimStatus), streams: graph.streams.keys.sorted().compactMap(streamStatus),
             devices: deviceStatus, ledger: .init(entries: ledgerCount),
@@ -19,7 +20,7 @@ extension SoundServerDriver {
 
     func claimStatus(_ entry: SessionState.Entry) -> SessionStatus.Claim {
         let claim = entry.claim
-        let streams = entry.observed.map { observed.streams(of: $0) } ?? []
+        let streams = entry.observed.map { observed.streams(of: $0) } ?? streams(of: claim.id)
         return .init(
             id: claim.id.description, kind: claim.kind.rawValue, origin: claim.origin.rawValue,
             owner: .init(name: claim.owner.name, pid: claim.owner.pid, sandbox: claim.owner.sandbox),
@@ -54,12 +55,14 @@ extension SoundServerDriver {
     private var deviceStatus: [SessionStatus.Device] {
         graph.devices.values.filter { $0.monitorOf == nil }
             .sorted { ($0.id.direction.rawValue, $0.id.serial) > ($1.id.direction.rawValue, $1.id.serial) }
-            .map { device in
-                .init(
-                    id: device.name, name: device.description, type: DeviceType(device).rawValue,
-                    direction: device.id.direction.rawValue, available: true,
-                    current: device.id == graph.defaultOutput || device.id == graph.defaultInput)
-            }
+            .map(deviceStatus)
+    }
+
+    func deviceStatus(_ device: ServerDevice) -> SessionStatus.Device {
+        .init(
+            id: device.name, name: device.description, type: DeviceType(device).rawValue,
+            direction: device.id.direction.rawValue, available: true,
+            current: device.id == (device.id.direction == .output ? routedOutput : graph.defaultInput))
     }
 
     /// Without one PipeWire connects no stream to anything.

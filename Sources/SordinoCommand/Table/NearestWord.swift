@@ -1,4 +1,4 @@
-import AudioPolicyConfiguration
+import AudioPolicy
 
 /// The word that somebody who wrote `word` most likely meant; `nil` where none is near. A beginning is as near as can be,
 /// since people cut words short.

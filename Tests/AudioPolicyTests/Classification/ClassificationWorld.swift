@@ -32,6 +32,7 @@ final class ClassificationWorld {
     var graph = ServerGraph()
     var classifier: StreamClassifier
     private var serial: UInt64 = 0
+    private var held: Set<ClaimID> = []
 
     init(_ kind: ServerKind = .pulseaudio, settings: PolicySettings = PolicySettings()) {
         self.kind = kind
@@ -45,6 +46,15 @@ final class ClassificationWorld {
 
     static let microphone = DeviceID(.input, 1)
     static let monitor = DeviceID(.input, 2)
+
+    /// Exactly these explicit claims are held from now on. Returns the streams that are classified otherwise.
+    func setHolders(_ list: [StreamClassifier.Holder]) -> Set<StreamID> {
+        var changed: Set<StreamID> = []
+        for claim in held.subtracting(list.map(\.claim)) { changed.formUnion(classifier.removeHolder(claim)) }
+        for holder in list { changed.formUnion(classifier.setHolder(holder)) }
+        held = Set(list.map(\.claim))
+        return changed
+    }
 
     @discardableResult
     func apply(_ changes: [GraphChange]) -> Set<StreamID> {

@@ -258,19 +258,18 @@ import Testing
         let own = world.open(pid: 10, binary: "sordino")
         let child = world.open(pid: 12, binary: "paplay", role: "music")
         let other = world.open(pid: 13, binary: "mpv")
-        #expect(world.classifier.setHolders([holder(10)]) == [own, child])
+        #expect(world.setHolders([holder(10)]) == [own, child])
         let claims: Set<ClaimID> = [ClaimID(number: 10)]
         #expect(world.classifier[own]?.ownersClaims == claims)
         #expect(world.classifier[child]?.ownersClaims == claims)
         #expect(world.classifier[child]?.kind == .mediaPlayback)
         #expect(world.classifier[other]?.ownersClaims == [])
-        #expect(world.classifier.isStream(child, ownedBy: 10))
-        #expect(!world.classifier.isStream(other, ownedBy: 10))
+        #expect(world.classifier.streams(coveredBy: ClaimID(number: 10)) == [own, child])
         // What it starts later is its own as well.
         world.processes.add(14, "/usr/bin/paplay", parent: 10)
         let later = world.open(pid: 14, binary: "paplay")
         #expect(world.classifier[later]?.ownersClaims == claims)
-        #expect(world.classifier.setHolders([]).isSuperset(of: [own, child]))
+        #expect(world.setHolders([]).isSuperset(of: [own, child]))
     }
 
     @Test func `a tag that is not its owner's to use says nothing`() {
@@ -278,7 +277,7 @@ import Testing
         let thief = world.open(pid: 20, binary: "thief", role: "music", ["sordino.claim": "t"])
         let nobody = world.open(role: "music", ["sordino.claim": "t"])
         world.processes.add(10, "/usr/bin/app")
-        #expect(world.classifier.setHolders([holder(10)]).isEmpty)
+        #expect(world.setHolders([holder(10)]).isEmpty)
         #expect(world.kind(thief) == .mediaPlayback)
         #expect(world.kind(nobody) == .mediaPlayback)
         let rightful = world.open(pid: 10, role: "music", ["sordino.claim": "t"])
@@ -294,6 +293,6 @@ import Testing
         world.processes.add(21, "/usr/bin/firefox", parent: 20)
         let boxed = world.open(pid: 10, binary: "chat")
         let browser = world.open(pid: 20, binary: "firefox")
-        #expect(world.classifier.setHolders([holder(99, sandbox: sandbox), holder(21)]) == [boxed, browser])
+        #expect(world.setHolders([holder(99, sandbox: sandbox), holder(21)]) == [boxed, browser])
     }
 }

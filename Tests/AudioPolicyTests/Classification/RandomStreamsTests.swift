@@ -12,7 +12,7 @@ import Testing
             game.step(&random)
             guard step % 3 == 0 else { continue }
             let fresh = StreamClassifier(settings: game.settings, processes: game.world.processes)
-            _ = fresh.setHolders(game.holders)
+            for holder in game.holders { _ = fresh.setHolder(holder) }
             _ = fresh.reset(graph: game.world.graph, kind: kind)
             for id in game.world.graph.streams.keys where game.world.classifier[id] != fresh[id] {
                 let (found, expected) = (String(describing: game.world.classifier[id]), String(describing: fresh[id]))
@@ -91,7 +91,7 @@ private final class RandomDesktop {
             holders = pids.prefix(6).filter { _ in Bool.random(using: &random) }.map {
                 .init(claim: ClaimID(number: UInt64($0.pid)), kind: .speech, tag: "t\($0.pid)", pid: $0.pid)
             }
-            _ = world.classifier.setHolders(holders)
+            _ = world.setHolders(holders)
         default:
             var source = ServerDevice(id: DeviceID(.input, 3), name: "x")
             if Bool.random(using: &random) { source.monitorOf = DeviceID(.output, 0) }

@@ -137,10 +137,10 @@ import Testing
         #expect(world.kind(tabled) == .game)
         #expect(world.source(tabled) == .table("test.conf:1"))
         let holder = StreamClassifier.Holder(claim: ClaimID(number: 1), kind: .call, tag: "t1", pid: 10)
-        #expect(world.classifier.setHolders([holder]) == [ruled])
+        #expect(world.setHolders([holder]) == [ruled])
         #expect(world.kind(ruled) == .call)
         #expect(world.classifier[ruled]?.claim == ClaimID(number: 1))
-        #expect(world.classifier.setHolders([]) == [ruled])
+        #expect(world.setHolders([]) == [ruled])
         #expect(world.kind(ruled) == .speech)
     }
 

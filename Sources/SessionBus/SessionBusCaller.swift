@@ -1,0 +1,269 @@
+package import AudioSession
+import CSystemd
+import EventLoop
+import Glibc
+package import SystemEventLoop
+
+/// A program's side of the bus: calls that nobody waits for, and what the daemon tells the holder of a claim. Confined to
+/// the loop.
+package final class SessionBusCaller {
+    package typealias Answer<Value> = (Result<Value, BusError>) -> Void
+
+    /// What an acquired claim asks for beside kind and output.
+    package struct Options: Equatable, Sendable {
+        package var name: String?
+        package var lease: Duration?
+        package var claim: ClaimOptions
+
+        package init(name: String? = nil, lease: Duration? = nil, claim: ClaimOptions = ClaimOptions()) {
+            self.name = name
+            self.lease = lease
+            self.claim = claim
+        }
+    }
+
+    /// What the daemon tells of a claim of this connection.
+    package var onEvent: ((ClaimID, AudioSessionEvent) -> Void)?
+    /// The daemon has come (`true`) or gone; told once for what is there at the beginning.
+    package var onDaemon: ((_ isThere: Bool) -> Void)?
+    /// Whatever else the daemon sends.
+    var onOther: ((BusMessage) -> Void)?
+    /// The bus is gone; nothing comes after it.
+    package var onLost: (() -> Void)?
+
+    private let connection: BusConnection
+    private let loop: SystemEventLoop
+    /// The unique name of the daemon's connection.
+    private var daemon: String?
+    private var pending: [ObjectIdentifier: PendingCall] = [:]
+    private var slots: [BusSlot?] = []
+
+    /// Begins to connect; what follows happens when the loop turns.
+    package init(address: String, loop: SystemEventLoop) throws(BusError) {
+        connection = try BusConnection(address: address)
+        self.loop = loop
+        // Unretained: what is registered goes with the connection, which this object owns.
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        let bus = "org.freedesktop.DBus"
+        let rule = "type='signal',sender='\(bus)',member='NameOwnerChanged',arg0='\(BusContract.name)'"
+        slots = [
+            BusSlot { sd_bus_add_filter(connection.handle, $0, messageArrived, context) },
+            BusSlot { sd_bus_add_match_async(connection.handle, $0, rule, ownerChanged, nil, context) },
+            BusSlot {
+                sd_bus_match_signal(
+                    connection.handle, $0, bus + ".Local", nil, bus + ".Local", "Disconnected", busLost, context)
+            },
+        ]
+        guard slots.allSatisfy({ $0 != nil }) else { throw BusError(.other, "the session bus cannot be listened to") }
+        try connection.attach(to: loop)
+        // Asked after the match: no change is missed.
+        call("GetNameOwner", of: (bus, "/org/freedesktop/DBus", bus), { $0.append(BusContract.name) }) {
+            [unowned self] answer in
+            setDaemon((try? answer.get())?.readString())
+        }
+    }
+
+    /// The unique name of this connection, which the tags of its streams begin with; `nil` until the bus has answered.
+    package var connectionName: String? {
+        var name: UnsafePointer<CChar>?
+        guard sd_bus_is_ready(connection.handle) > 0, sd_bus_get_unique_name(connection.handle, &name) >= 0 else {
+            return nil
+        }
+        return name.map { String(cString: $0) }
+    }
+
+    // MARK: Claims
+
+    /// - Parameters:
+    ///   - isStarting: whether the bus may start a daemon for it.
+    ///   - timeout: after which the answer is `noAnswer`.
+    package func acquire(
+        _ kind: AudioSessionClientKind, output: AudioSessionOutput, options: Options = Options(),
+        isStarting: Bool = true, timeout: Duration = .seconds(2), _ answer: @escaping Answer<ClaimID>
+    ) {
+        call("Acquire", isStarting: isStarting, timeout: timeout) { message in
+            message.append(kind.rawValue)
+            message.append(output.rawValue)
+            message.append(options)
+        } answer: { result in
+            answer(
+                result.flatMap { reply in
+                    reply.readObjectPath().flatMap(BusContract.claim(atPath:)).map(Result.success)
+                        ?? .failure(BusError(.other, "the daemon's answer is not understood"))
+                })
+        }
+    }
+
+    package func update(_ claim: ClaimID, output: AudioSessionOutput, _ answer: @escaping Answer<Void> = { _ in }) {
+        call(
+            "Update",
+            {
+                $0.append(claim)
+                $0.append(output.rawValue)
+            }, answer: { answer($0.map { _ in }) })
+    }
+
+    package func release(_ claim: ClaimID, _ answer: @escaping Answer<Void> = { _ in }) {
+        call("Release", { $0.append(claim) }, answer: { answer($0.map { _ in }) })
+    }
+
+    /// Lets a call take route and profile, or takes that back.
+    package func setActivated(
+        _ claim: ClaimID, _ isActivated: Bool, _ answer: @escaping Answer<Void> = { _ in }
+    ) {
+        call(isActivated ? "Activate" : "Deactivate", { $0.append(claim) }, answer: { answer($0.map { _ in }) })
+    }
+
+    // MARK: Calls
+
+    typealias Place = (name: String, path: String, interface: String)
+
+    /// Calls a method; `answer` comes later, unless this object goes before.
+    func call(
+        _ method: String, of place: Place = (BusContract.name, BusContract.path, BusContract.interface),
+        isStarting: Bool = false, timeout: Duration = .seconds(2), _ fill: (BusMessage) -> Void = { _ in },
+        answer: @escaping Answer<BusMessage>
+    ) {
+        var handle: OpaquePointer?
+        let made = sd_bus_message_new_method_call(
+            connection.handle, &handle, place.name, place.path, place.interface, method)
+        guard made >= 0, let handle else {
+            loop.defer { answer(.failure(BusError("the session bus", result: made))) }
+            return
+        }
+        let message = BusMessage(owning: handle)
+        sd_bus_message_set_auto_start(handle, isStarting ? 1 : 0)
+        fill(message)
+        let call = PendingCall(self, answer)
+        call.slot = BusSlot {
+            sd_bus_call_async(
+                connection.handle, $0, message.handle, answerArrived, Unmanaged.passUnretained(call).toOpaque(),
+                UInt64(max(1, timeout.nanoseconds / 1000)))
+        }
+        guard call.slot != nil else {
+            loop.defer { answer(.failure(BusError(.noBus, "the session bus does not take a message"))) }
+            return
+        }
+        pending[ObjectIdentifier(call)] = call
+    }
+
+    // MARK: From the bus
+
+    fileprivate func finish(_ call: PendingCall, _ message: BusMessage) {
+        guard pending.removeValue(forKey: ObjectIdentifier(call)) != nil else { return }
+        call.answer(message.result)
+    }
+
+    fileprivate func setDaemon(_ name: String?) {
+        let name = name?.isEmpty == true ? nil : name
+        daemon = name
+        onDaemon?(name != nil)
+    }
+
+    /// Only what the daemon itself says is believed: anybody can send a signal to anybody.
+    fileprivate func take(_ message: BusMessage) {
+        guard let daemon, message.sender == daemon else { return }
+        guard let path = sd_bus_message_get_path(message.handle),
+            let claim = BusContract.claim(atPath: String(cString: path)), let event = message.readEvent()
+        else {
+            onOther?(message)
+            return
+        }
+        onEvent?(claim, event)
+    }
+
+    fileprivate func lost() {
+        let onLost = onLost
+        self.onLost = nil
+        onLost?()
+    }
+}
+
+private final class PendingCall {
+    unowned let caller: SessionBusCaller
+    let answer: (Result<BusMessage, BusError>) -> Void
+    /// Given this object unretained; ends with it.
+    var slot: BusSlot?
+
+    init(_ caller: SessionBusCaller, _ answer: @escaping (Result<BusMessage, BusError>) -> Void) {
+        self.caller = caller
+        self.answer = answer
+    }
+}
+
+extension BusMessage {
+    /// An answer, or what came instead of one.
+    fileprivate var result: Result<BusMessage, BusError> {
+        guard sd_bus_message_is_method_error(handle, nil) > 0 else { return .success(self) }
+        let error = sd_bus_message_get_error(handle)?.pointee
+        return .failure(
+            BusError(
+                name: error?.name.map { String(cString: $0) } ?? "",
+                message: error?.message.map { String(cString: $0) } ?? "", result: -EIO))
+    }
+
+    /// The event that a signal of a claim tells of.
+    fileprivate func readEvent() -> AudioSessionEvent? {
+        func isSignal(_ name: String) -> Bool { self.isSignal(name, of: BusContract.claimInterface) }
+        if isSignal("Subordinated") { return .subordinated }
+        if isSignal("Interrupted") { return .interrupted }
+        if isSignal("InterruptionEnded") { return readBool().map { .interruptionEnded(shouldResume: $0) } }
+        guard isSignal("OutputRouteChanged"), let reason = readString(), let route = readRoute() else { return nil }
+        return .outputRouteChanged(reason: AudioRouteChangeReason(rawValue: reason) ?? .unknown, route: route)
+    }
+
+    fileprivate func append(_ claim: ClaimID) {
+        append(BusContract.path(ofClaim: claim.description), as: BusType.objectPath)
+    }
+
+    fileprivate func append(_ options: SessionBusCaller.Options) {
+        var entries: [(key: String, value: BusValue)] = []
+        if let name = options.name { entries.append(("name", .string(name))) }
+        if let lease = options.lease {
+            entries.append(("lease-ms", .uint32(UInt32(clamping: lease.nanoseconds / 1_000_000))))
+        }
+        if options.claim.isInterrupting { entries.append(("interrupting", .bool(true))) }
+        if options.claim.ducking.level != .standard {
+            entries.append(("ducking-level", .string(options.claim.ducking.level.rawValue)))
+        }
+        if options.claim.ducking.isAdvanced { entries.append(("ducking-advanced", .bool(true))) }
+        append(entries)
+    }
+}
+
+private func caller(_ context: UnsafeMutableRawPointer?) -> SessionBusCaller? {
+    context.map { Unmanaged<SessionBusCaller>.fromOpaque($0).takeUnretainedValue() }
+}
+
+private func messageArrived(
+    _ message: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<sd_bus_error>?
+) -> Int32 {
+    if let message { caller(context)?.take(BusMessage(message)) }
+    return 0
+}
+
+private func ownerChanged(
+    _ message: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<sd_bus_error>?
+) -> Int32 {
+    guard let message else { return 0 }
+    let change = BusMessage(message)
+    guard change.readString() != nil, change.readString() != nil else { return 0 }
+    caller(context)?.setDaemon(change.readString())
+    return 0
+}
+
+private func busLost(
+    _: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<sd_bus_error>?
+) -> Int32 {
+    caller(context)?.lost()
+    return 0
+}
+
+private func answerArrived(
+    _ message: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<sd_bus_error>?
+) -> Int32 {
+    guard let message, let context else { return 0 }
+    let call = Unmanaged<PendingCall>.fromOpaque(context).takeUnretainedValue()
+    call.caller.finish(call, BusMessage(message))
+    return 0
+}
