@@ -20,7 +20,9 @@ package struct ClaimEvents {
     package func send(_ event: AudioSessionEvent, to id: ClaimID) { channels[id]?.continuation.yield(event) }
 
     /// Sends to every claim.
-    package func send(_ event: AudioSessionEvent) { for channel in channels.values { channel.continuation.yield(event) } }
+    package func send(_ event: AudioSessionEvent) {
+        for channel in channels.values { channel.continuation.yield(event) }
+    }
 
     /// The claim's events; ends the stream that was handed out before. Of a claim that is not open: a stream that is over.
     package mutating func listen(to id: ClaimID) -> AsyncStream<AudioSessionEvent> {

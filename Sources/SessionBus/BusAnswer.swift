@@ -30,7 +30,7 @@ struct BusFault: Error, Equatable {
 
     init(_ error: SessionControlError) {
         switch error {
-        case .unknownStream, .badConfiguration: self.init(.invalidArgument, error.message)
+        case .unknownStream, .unknownDevice, .badConfiguration: self.init(.invalidArgument, error.message)
         }
     }
 }

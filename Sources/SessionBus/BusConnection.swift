@@ -52,7 +52,8 @@ final class BusConnection {
 }
 
 extension Duration {
-    fileprivate var microseconds: UInt64 {
+    /// At least none.
+    var microseconds: UInt64 {
         UInt64(max(0, components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000))
     }
 }

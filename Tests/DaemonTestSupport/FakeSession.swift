@@ -88,6 +88,12 @@ public final class FakeSession: SessionControl {
     }
 
     public func route() -> AudioRoute { driver.route() }
+
+    public func selectDevice(_ name: String?) throws(SessionControlError) {
+        asked.append("select \(name ?? "automatic")")
+        let known = current.devices.map(\.id)
+        if let name, !known.contains(name) { throw .unknownDevice(name, known: known) }
+    }
 }
 
 extension SessionStatus {

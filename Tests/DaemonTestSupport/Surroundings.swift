@@ -42,12 +42,15 @@ public final class PrivateBus {
     private let supervisor: Supervisor
     private let process: SupervisedProcess
 
-    /// - Parameter service: the text of a service file that the bus is to know.
-    public init(service: String? = nil) throws {
+    /// - Parameters:
+    ///   - wanted: a socket's, as `unix:path=…`; without one in a directory of its own.
+    ///   - service: the text of a service file that the bus is to know.
+    public init(address wanted: String? = nil, service: String? = nil) throws {
         supervisor = try Supervisor(prefix: "sordino-bus")
         directory = supervisor.directory
-        let socket = directory + "/bus"
-        address = "unix:path=\(socket)"
+        let address = wanted ?? "unix:path=\(directory)/bus"
+        self.address = address
+        let socket = String(address.dropFirst("unix:path=".count))
         var arguments = ["--session"]
         var environment = ProcessInfo.processInfo.environment
         if let service {

@@ -86,12 +86,20 @@ extension SoundServerDriver {
         let action =
             switch record.plan.effect {
             case .duck(let level): "turned down by \(oneDecimal(-level.value)) dB"
-            case .pause: "paused"
+            case .pause: pausing(id)
             case .mute: "muted"
             case .none: "left alone"
             }
         let seconds = record.effectSince.map { Int(max(0, loop.wallClock - $0)) } ?? 0
         return "It is \(action) because of \(holders), since \(duration(seconds))\(alone)."
+    }
+
+    private func pausing(_ id: StreamID) -> String {
+        let prefix = "org.mpris.MediaPlayer2."
+        let names = playerPauses.playerNames(of: id).map {
+            $0.dropFirst($0.hasPrefix(prefix) ? prefix.count : 0).shown()
+        }
+        return names.isEmpty ? "paused" : "paused through its player (\(names.joined(separator: " and ")))"
     }
 
     private func oneDecimal(_ value: Double) -> String {
