@@ -107,7 +107,10 @@ let package = Package(
             ], path: "Tests/DaemonTestSupport", swiftSettings: settings),
         tests(
             "SessionBusTests",
-            ["SessionBus", "AudioPolicy", "AudioSession", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
+            [
+                "SessionBus", "AudioPolicy", "AudioSession", "EventLoop", "SystemEventLoop", "DaemonTestSupport",
+                "CSystemd",
+            ]),
         tests(
             "SordinoDaemonTests",
             [
