@@ -56,7 +56,7 @@ let package = Package(
         library("SystemEventLoop", ["EventLoop", "CSystemd"]),
         library("PulseAudioServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
         library("PipeWireServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPipeWire"]),
-        library("SessionBus", ["AudioPolicy", "AudioSession", "SystemEventLoop", "CSystemd"]),
+        library("SessionBus", ["AudioPolicy", "AudioSession", "EventLoop", "SystemEventLoop", "CSystemd"]),
         library(
             "SoundServerFinder",
             ["AudioPolicy", "EventLoop", "PipeWireServer", "PulseAudioServer", "SystemEventLoop", "CSystemd"]),
@@ -78,12 +78,16 @@ let package = Package(
         library("HeadlessAudio", ["CSupervisor"]),
         library("SoundRig", ["HeadlessAudio"]),
         tool("sordino-testplayer", path: "TestPlayer", linking: ["pulse", "m"]),
+        tool("sordino-testmediaplayer", ["CSystemd"], path: "TestMediaPlayer", linking: ["systemd"]),
         library("SordinoDemo", ["HeadlessAudio", "SoundRig", "AudioPolicy", "SessionBus"]),
 
         // The command.
         library(
             "SordinoCommand",
-            ["AudioPolicy", "AudioPolicyConfiguration", "HeadlessAudio", "SessionBus", "SordinoDaemon", "SordinoDemo"]),
+            [
+                "AudioPolicy", "AudioPolicyConfiguration", "AudioSession", "EventLoop", "HeadlessAudio", "SessionBus",
+                "SordinoDaemon", "SordinoDemo", "SystemEventLoop",
+            ]),
         .executableTarget(name: "sordino", dependencies: ["SordinoCommand"], swiftSettings: settings),
 
         // The benchmark, and the straight-line clients beside it.
@@ -119,7 +123,7 @@ let package = Package(
             name: "DaemonTestSupport",
             dependencies: [
                 "AudioPolicy", "AudioSession", "AudioSessionTestHelper", "HeadlessAudio", "SoundRig",
-                "SystemEventLoop",
+                "SystemEventLoop", "CSystemd",
             ], path: "Tests/DaemonTestSupport", swiftSettings: settings),
         tests(
             "SoundServerFinderTests",
@@ -134,7 +138,9 @@ let package = Package(
         tests(
             "ExampleTests",
             ["VoiceMessages", "AudioSession", "AudioSessionTestHelper", "DaemonTestSupport", "SoundRig", "player"]),
-        tests("SessionBusTests", ["SessionBus", "AudioPolicy", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
+        tests(
+            "SessionBusTests",
+            ["SessionBus", "AudioPolicy", "AudioSession", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
         tests(
             "SordinoDaemonTests",
             [
@@ -146,9 +152,12 @@ let package = Package(
         tests("SordinoDemoTests", ["SordinoDemo", "HeadlessAudio", "SoundRig", "sordino"]),
         tests(
             "SordinoCommandTests",
-            ["SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "DaemonTestSupport"]),
+            ["SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "AudioSession", "DaemonTestSupport"]),
         tests(
             "ScenarioTests",
-            ["AudioPolicy", "AudioSession", "HeadlessAudio", "SoundRig", "sordino", "sordino-testplayer"]),
+            [
+                "AudioPolicy", "AudioSession", "HeadlessAudio", "SoundRig", "DaemonTestSupport", "sordino",
+                "sordino-testplayer", "sordino-testmediaplayer",
+            ]),
     ]
 )

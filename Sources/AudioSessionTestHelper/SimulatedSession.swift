@@ -8,12 +8,14 @@ public final class SimulatedSession {
     public let loop = ManualEventLoop()
     public let server: SimulatedServer
     public let processes = SimulatedProcesses()
+    public let players: SimulatedPlayers
     public let ledger = MemoryLedger()
     public var settings: PolicySettings
     /// Between the loss of a server and the next attempt to connect.
     public var reconnectDelay: Duration = .milliseconds(100)
     public private(set) var policy: PolicySession?
     public private(set) var connection: SimulatedSoundServer?
+    public private(set) var playerBus: SimulatedPlayerBus?
     /// What holders were told.
     public private(set) var deliveries: [(claim: ClaimID, event: AudioSessionEvent)] = []
     public private(set) var events: [SessionEvent] = []
@@ -21,6 +23,7 @@ public final class SimulatedSession {
     public init(_ kind: ServerKind, settings: PolicySettings = PolicySettings()) {
         self.settings = settings
         server = SimulatedServer(kind, loop: loop)
+        players = SimulatedPlayers(server)
     }
 
     // MARK: The daemon
@@ -37,6 +40,9 @@ public final class SimulatedSession {
             loop.schedule(after: reconnectDelay) { [weak self] in self?.connect() }
         }
         self.policy = policy
+        let playerBus = SimulatedPlayerBus(players)
+        self.playerBus = playerBus
+        policy.driver.attach(playerBus)
         connect()
     }
 
@@ -52,6 +58,8 @@ public final class SimulatedSession {
         policy?.driver.onServerLost = nil
         connection?.stop()
         connection = nil
+        playerBus?.close()
+        playerBus = nil
         policy = nil
     }
 

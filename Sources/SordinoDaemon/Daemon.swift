@@ -30,6 +30,8 @@ public final class Daemon {
     private let session: PolicySession
     private let finder: ServerFinder
     private var bus: SessionBusService?
+    private let login: LoginWatch
+    private var players: BusMediaPlayers?
     private var isConnected = false
     private var isEnding = false
     /// What must have its first answer, good or bad, before the session is ready.
@@ -74,6 +76,7 @@ public final class Daemon {
         session = PolicySession(
             loop: loop, settings: settings, processes: processes, store: store
         ) { () throws(SessionControlError) in try Self.reload(options.settings, log) }
+        login = LoginWatch(loop: loop, sessionID: environment["XDG_SESSION_ID"])
         finder = ServerFinder(
             loop: loop, choice: options.server ?? settings.server, places: ServerPlaces(environment: environment)
         ) { kind in makeSoundServer(kind, loop) }
@@ -116,7 +119,11 @@ public final class Daemon {
             self.fail(ExitCode.unavailable, failure.message.shown(limit: 300))
         }
         beginBus()
+        beginPlayers()
         finder.start()
+        login.onChange = { [unowned self] reason, isInForce in session.setInterrupted(reason, isInForce) }
+        // Without logind nobody sleeps and no seat is switched.
+        try? login.start(address: LoginWatch.address(in: environment))
     }
 
     private func settle(_ part: Part) {
@@ -165,6 +172,19 @@ public final class Daemon {
         settle(.bus)
     }
 
+    /// Without them the sound server's own pause does it.
+    private func beginPlayers() {
+        guard let address = BusContract.address(in: environment) else { return }
+        let players = BusMediaPlayers(loop: loop, address: address)
+        do throws(BusError) {
+            try players.start()
+            session.driver.attach(players)
+            self.players = players
+        } catch {
+            log(.warning, "media players cannot be asked to pause: \(error.message.shown(limit: 300))")
+        }
+    }
+
     // MARK: Ending
 
     private func takeSignals() throws {
@@ -193,6 +213,8 @@ public final class Daemon {
 
     private func finish(_ code: Int32) {
         bus?.stop()
+        login.stop()
+        players?.stop()
         // Not in the middle of the event that brought us here.
         loop.schedule(after: .zero) { [self] in
             finder.stop()

@@ -28,6 +28,9 @@ public final class LastingCopy: Sendable {
         self.lasting = lasting
     }
 
+    /// Whether there is a file.
+    public var isThere: Bool { access(path, F_OK) == 0 }
+
     public func read() -> String { (try? readFile(path)) ?? "" }
 
     /// Something was written to the ledger. Costs next to nothing while a copy is due anyway.

@@ -2,6 +2,7 @@ public import AudioPolicy
 import EventLoop
 import Glibc
 import LinuxProcesses
+import SessionBus
 import SoundServerFinder
 import SystemEventLoop
 
@@ -41,6 +42,9 @@ public final class LedgerRestore {
             settings
         }
         let before = session.status().ledger.entries
+        let players = BusContract.address(in: environment).map { BusMediaPlayers(loop: one.loop, address: $0) }
+        // Without a bus its players are left as they are, and counted among what is left.
+        if let players, (try? players.start()) != nil { session.driver.attach(players) }
         var isDone = false
         one.finder.onEvent = { event in session.driver.receive(event) }
         one.onConnected = { server, info, graph in
@@ -50,6 +54,7 @@ public final class LedgerRestore {
         try one.work(atMost: .seconds(3)) { isDone }
         let left = session.status().ledger.entries
         one.finder.stop()
+        players?.stop()
         store.finish()
         extendLifetime(lock)
         return (before, left)

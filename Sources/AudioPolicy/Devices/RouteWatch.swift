@@ -6,9 +6,10 @@ struct RouteWatch {
     private var known: Set<DeviceID> = []
 
     /// Takes the graph as it is once devices have settled. `nil`: the route is as it was, or is the first that is known.
-    mutating func look(at graph: ServerGraph, outputs: Set<DeviceID>) -> (AudioRouteChangeReason, AudioRoute)? {
-        let route = AudioRoute(graph, outputs: outputs)
-        let output = graph.defaultOutput
+    /// `output`: where the winner's sound comes out.
+    mutating func look(
+        at graph: ServerGraph, output: DeviceID?, route: AudioRoute
+    ) -> (AudioRouteChangeReason, AudioRoute)? {
         let before = last
         let old = known
         last = (output, route)
@@ -71,7 +72,8 @@ extension ServerDevice {
 extension ServerCard {
     /// Whether it has a microphone over Bluetooth, in whatever profile it is now.
     fileprivate var isBluetoothHeadset: Bool {
-        let isBluetooth = properties["device.api"]?.hasPrefix("bluez") == true || properties["device.bus"] == "bluetooth"
+        let isBluetooth =
+            properties["device.api"]?.hasPrefix("bluez") == true || properties["device.bus"] == "bluetooth"
         return isBluetooth && ports.contains { $0.direction == .input && $0.isAvailable != false }
     }
 }

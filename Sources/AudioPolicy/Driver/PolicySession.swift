@@ -18,7 +18,10 @@ public final class PolicySession: SessionControl {
         core = AudioSessionCore(driver: driver)
         self.loadSettings = loadSettings
         driver.onSessionEvent = { [unowned self] event in self.onEvent?(event) }
-        core.onChange = { [unowned self] state in self.announce(state) }
+        core.onChange = { [unowned self] state in
+            guard onEvent != nil else { return }
+            driver.whenSent { [weak self] in self?.announce(state) }
+        }
         core.onInterruption = { [unowned self] isInterrupted in
             self.send(isInterrupted ? .interrupted : .interruptionEnded, claim: nil)
         }
@@ -28,13 +31,21 @@ public final class PolicySession: SessionControl {
 
     public func status() -> SessionStatus { driver.status(arbiter: core.arbiter) }
 
-    public func explain(_ stream: String) throws(SessionControlError) -> String { try driver.explain(stream) }
+    public func explain(_ stream: String, isConfined: Bool) throws(SessionControlError) -> String {
+        try driver.explain(stream, isConfined: isConfined)
+    }
 
     public func setEnabled(_ enabled: Bool) { driver.setEnabled(enabled) }
 
     public func reload() throws(SessionControlError) { driver.setSettings(try loadSettings()) }
 
     public func restore() { driver.restore() }
+
+    /// The machine sleeps or the seat is another user's, or no longer. What is in force is kept meanwhile.
+    public func setInterrupted(_ reason: AudioSessionInterruption, _ isInterrupted: Bool) {
+        if reason == .seat { driver.setHeldBack(isInterrupted) }
+        if isInterrupted { core.interrupt(reason) } else { core.endInterruption(reason) }
+    }
 
     // MARK: Claims
 
@@ -61,13 +72,14 @@ public final class PolicySession: SessionControl {
 
     public func route() -> AudioRoute { driver.route() }
 
+    public func selectDevice(_ name: String?) throws(SessionControlError) { try driver.selectDevice(name) }
+
     // MARK: Events
 
     private var known: [ClaimID: SessionStatus.Claim] = [:]
     private var lastWinner: ClaimID?
 
     private func announce(_ state: SessionState) {
-        guard onEvent != nil else { return }
         for id in state.released {
             guard let claim = known.removeValue(forKey: id) else { continue }
             send(.claimReleased, claim: claim)

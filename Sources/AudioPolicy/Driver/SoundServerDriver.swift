@@ -27,13 +27,16 @@ public final class SoundServerDriver: AudioSessionDriver {
     private enum PendingEvent {
         case event(SessionEvent)
         case effect(StreamID)
+        case others(() -> Void)
     }
 
     let loop: any EventLoop
-    private let processes: any ProcessInspector
+    let processes: any ProcessInspector
     private let store: any LedgerStore
     public private(set) var settings: PolicySettings
     public private(set) var isEnabled = true
+    /// The seat is another user's: what is in force is kept, undoing is allowed, nothing new begins.
+    public private(set) var isHeldBack = false
     public private(set) var warnings: [String] = []
 
     private(set) var server: (any SoundServer)?
@@ -46,11 +49,16 @@ public final class SoundServerDriver: AudioSessionDriver {
     var topology = OutputTopology()
     private(set) var planner: SessionPlanner
     private(set) var observed: ObservedClaims
-    private(set) var reconciler: Reconciler?
-    private(set) var records: [StreamID: StreamRecord] = [:]
-    private var ledger: Ledger
+    var reconciler: Reconciler?
+    var records: [StreamID: StreamRecord] = [:]
+    var ledger: Ledger
+    var mediaPlayers: (any MediaPlayers)?
+    var playerPauses: PlayerPauses
 
     private(set) var claims: [ClaimID: SessionState.Entry] = [:]
+    private(set) var winner: ClaimID?
+    /// The name of the output device that the user has chosen for the winner; `nil`: automatic.
+    var selection: String?
     private(set) var claimIDs: [ObservedClaim.Key: ClaimID] = [:]
     private var countingSince: [ClaimID: UInt64] = [:]
     private var voiceOutputs: [ClaimID: Set<DeviceID>] = [:]
@@ -61,7 +69,7 @@ public final class SoundServerDriver: AudioSessionDriver {
     /// Counts the turns, so that "before" and "after" have a meaning without a clock.
     private var moment: UInt64 = 0
     private var depth = 0
-    private var dirtyStreams: Set<StreamID> = []
+    var dirtyStreams: Set<StreamID> = []
     private var movedStreams: Set<StreamID> = []
     private var dirtyClaims: Set<ClaimID> = []
     private var everythingIsDirty = false
@@ -70,6 +78,10 @@ public final class SoundServerDriver: AudioSessionDriver {
     private var timerDeadline: LoopInstant?
     private var meters: Set<StreamID> = []
     private var onRestored: (() -> Void)?
+    /// Somebody has asked for everything to be undone in the present turn.
+    private var isRestoring = false
+    /// What is undone now is undone at once, and whatever the settings say of resuming.
+    var undoesAtOnce: Bool { isRestoring || !isEnabled || onRestored != nil }
 
     public init(
         loop: any EventLoop, settings: PolicySettings, processes: any ProcessInspector, store: any LedgerStore
@@ -82,6 +94,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         planner = SessionPlanner(settings: settings)
         observed = ObservedClaims(settings: settings)
         ledger = Ledger(reading: store.read())
+        playerPauses = PlayerPauses(left: ledger.players)
     }
 
     deinit {
@@ -126,6 +139,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         isConnected = true
         let isSameRun = ledger.server?.kind == info.kind && ledger.server?.instance == info.instance
         let left = (streams: isSameRun ? ledger.streams : [:], stored: ledger.stored)
+        let routes = isSameRun ? ledger.routes : [:]
         ledger.begin(info.kind, instance: info.instance, keepingStreams: isSameRun)
         reconciler = Reconciler(server: info, settings: settings, ledger: ledger)
         self.graph = ServerGraph()
@@ -136,6 +150,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         changed(Self.changes(of: graph))
         for key in left.stored.keys { reconciler?.observeStored(key, graph.restoreEntries[key], now: loop.now) }
         adopt(left.streams)
+        adopt(routes)
         announce(.init(time: loop.wallClock, event: .serverConnected, server: serverStatus))
         // At login the session manager comes a moment after PipeWire.
         loop.schedule(after: .seconds(2)) { [weak self] in
@@ -156,6 +171,17 @@ public final class SoundServerDriver: AudioSessionDriver {
                 dirtyStreams.insert(id)
             } else {
                 reconciler?.ledger.append(.done(id))
+            }
+        }
+    }
+
+    /// Streams that an earlier run has taken somewhere go back, unless a claim wants them there again.
+    private func adopt(_ routes: [StreamID: Ledger.RouteEntry]) {
+        for (id, entry) in routes {
+            if let stream = graph.streams[id] {
+                reconciler?.adoptRoute(of: stream, back: entry.back)
+            } else {
+                reconciler?.ledger.append(.routeDone(id))
             }
         }
     }
@@ -183,6 +209,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         startClassifier()
         observed.removeAll()
         meters.removeAll()
+        playerPauses.serverLost()
         voiceOutputs.removeAll()
         if wasConnected {
             announce(.init(time: loop.wallClock, event: .serverLost, server: serverStatus, message: failure.message))
@@ -198,7 +225,7 @@ public final class SoundServerDriver: AudioSessionDriver {
 
     private func failed(_ operation: ServerOperation, _ failure: ServerFailure) {
         guard failure.code != .noEntity else { return }
-        if let stream = reconciler?.failed(operation) { dirtyStreams.insert(stream) }
+        if let stream = reconciler?.failed(operation, now: loop.now) { dirtyStreams.insert(stream) }
         if case .setCorkedRoles = operation { everythingIsDirty = true }
         if failure.code == .accessDenied { warn("the sound server forbids an operation: \(failure.message)") }
     }
@@ -248,6 +275,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         dirtyStreams.insert(stream.id)
         if let old, old.device != stream.device { movedStreams.insert(stream.id) }
         reconciler?.observe(stream, before: old, in: graph, now: loop.now)
+        playerPauses.observe(stream) { planned(stream.id) }
         place(stream)
     }
 
@@ -263,6 +291,7 @@ public final class SoundServerDriver: AudioSessionDriver {
     }
 
     private func forget(_ id: StreamID) {
+        playerPauses.removed(id) { planned(id) }
         if let claim = claim(of: id) { dirtyClaims.insert(claim) }
         reconciler?.removed(id, restoreKey: graph.streams[id]?.restoreKey, now: loop.now)
         records[id] = nil
@@ -300,6 +329,7 @@ public final class SoundServerDriver: AudioSessionDriver {
 
     public func apply(_ state: SessionState) {
         turn {
+            winner = state.winner
             for id in state.released {
                 if let key = claims.removeValue(forKey: id)?.observed { claimIDs[key] = nil }
                 countingSince[id] = nil
@@ -318,6 +348,14 @@ public final class SoundServerDriver: AudioSessionDriver {
 
     public func route() -> AudioRoute { AudioRoute(graph, outputs: routeOutputs) }
 
+    /// Takes the winner's playback to a device from now on, by its name in `devices`; `nil`: wherever it goes by itself.
+    public func selectDevice(_ name: String?) throws(SessionControlError) {
+        let known = graph.devices.values.filter { $0.id.direction == .output }.map(\.name).sorted()
+        if let name, !known.contains(name) { throw .unknownDevice(name, known: known) }
+        turn { selection = name }
+        watchRoute()
+    }
+
     public func diagnostics() -> String {
         let name = info.map { "\($0.kind.rawValue) \($0.version)" } ?? "no server"
         return "\(name)\(isConnected ? "" : " (away)"), \(claims.count) claims, \(graph.streams.count) streams, "
@@ -335,10 +373,21 @@ public final class SoundServerDriver: AudioSessionDriver {
         }
     }
 
+    /// Begins nothing new from now on, or begins what was kept back.
+    public func setHeldBack(_ heldBack: Bool) {
+        guard heldBack != isHeldBack else { return }
+        turn {
+            isHeldBack = heldBack
+            everythingIsDirty = true
+        }
+    }
+
     /// Undoes everything in force, and leaves it so until the present holders are gone.
     public func restore() {
         turn {
+            isRestoring = true
             reconciler?.overrideAll()
+            leavePausedStreams()
             everythingIsDirty = true
         }
     }
@@ -377,7 +426,7 @@ public final class SoundServerDriver: AudioSessionDriver {
     // MARK: One turn
 
     /// Everything that one event sets off, in one batch of operations.
-    private func turn(_ body: () -> Void) {
+    func turn(_ body: () -> Void) {
         depth += 1
         if depth == 1 { moment += 1 }
         body()
@@ -386,6 +435,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         depth = 1
         settleClaims()
         settleStreams()
+        isRestoring = false
         depth = 0
         send()
     }
@@ -410,12 +460,13 @@ public final class SoundServerDriver: AudioSessionDriver {
         explicitClaim(of: stream) ?? observed.key(of: stream).flatMap { claimIDs[$0] }
     }
 
-    private func updateRecord(_ id: StreamID) {
+    func updateRecord(_ id: StreamID) {
         guard let stream = graph.streams[id], let classification = classifier[id] else { return }
         let baseline = reconciler?.baseline(of: stream)
-        let isPlaying = !stream.isCorked || reconciler?.isCorkedByUs(id) == true
+        let isPlaying = !stream.isCorked || reconciler?.isCorkedByUs(id) == true || playerPauses.isPaused(id)
         var record = records[id] ?? StreamRecord()
         if reconciler?.startedAgain.remove(id) != nil { record.playingSince = nil }
+        if playerPauses.startedAgain.remove(id) != nil { record.playingSince = nil }
         if !isPlaying { record.playingSince = nil } else if record.playingSince == nil { record.playingSince = moment }
         records[id] = record
         let isActive = !stream.isCorked && !(baseline?.isMuted ?? stream.isMuted)
@@ -470,11 +521,14 @@ public final class SoundServerDriver: AudioSessionDriver {
             everythingIsDirty = false
             return
         }
+        findPausedStreams()
         if everythingIsDirty { dirtyStreams.formUnion(graph.streams.keys) }
         everythingIsDirty = false
         let isEnding = onRestored != nil
         var plans: [StreamID: StreamPlan] = [:]
         for id in dirtyStreams { plans[id] = plan(id) }
+        pauseThroughPlayers(&plans)
+        for (id, plan) in plans { preparePause(plan, of: id) }
         for id in reconciler?.decideCorks() ?? [] where plans[id] == nil { plans[id] = plan(id) }
         for id in plans.keys.sorted() {
             guard let plan = plans[id] else { continue }
@@ -482,27 +536,45 @@ public final class SoundServerDriver: AudioSessionDriver {
         }
         dirtyStreams.removeAll(keepingCapacity: true)
         movedStreams.removeAll(keepingCapacity: true)
+        settleRoutes()
         reconciler?.advance(to: loop.now, in: graph)
     }
 
-    private func plan(_ id: StreamID) -> StreamPlan? {
+    func planned(_ id: StreamID) -> PlannedStream? {
         guard let stream = graph.streams[id], let classification = classifier[id], let record = records[id] else {
             return nil
         }
         let destination = id.direction == .output ? graph.destination(of: stream) : stream.device
         let outputs = destination.map { topology.outputs(of: $0) } ?? []
-        let planned = PlannedStream(
+        return PlannedStream(
             stream: stream, classification: classification, playingSince: record.playingSince, outputs: outputs,
             isHeardByMicrophones: !outputs.isDisjoint(with: loudspeakers))
-        let plan = isEnabled ? planner.plan(for: planned) : .untouched
-        reconciler?.preparePause(stream, plan: plan, isNew: !record.hasBegun)
+    }
+
+    func plan(_ id: StreamID) -> StreamPlan? {
+        guard isEnabled else { return planned(id).map { _ in .untouched } }
+        guard let planned = planned(id), let present = records[id]?.plan else { return nil }
+        var plan = planner.plan(for: planned)
+        if isHeldBack { plan.holdBack(to: present) }
         return plan
+    }
+
+    private func preparePause(_ plan: StreamPlan, of id: StreamID) {
+        guard let stream = graph.streams[id], let record = records[id] else { return }
+        let isServers = plan.effect == .pause && playerPauses.route(of: id) == .server
+        reconciler?.preparePause(stream, plan: plan, isServers: isServers, isNew: !record.hasBegun)
     }
 
     private func carryOut(_ plan: StreamPlan, on id: StreamID, abrupt: Bool) {
         guard let stream = graph.streams[id], var record = records[id] else { return }
         let wasOverridden = reconciler?.isOverridden(id) ?? false
-        reconciler?.reconcile(stream, plan: plan, abrupt: abrupt || !record.hasBegun, now: loop.now)
+        switch plan.effect == .pause ? playerPauses.route(of: id) : .server {
+        case .server: reconciler?.reconcile(stream, plan: plan, abrupt: abrupt || !record.hasBegun, now: loop.now)
+        case .waiting: break
+        case .player:
+            let nothing = StreamPlan(effect: .none, because: [], holders: plan.holders)
+            reconciler?.reconcile(stream, plan: nothing, abrupt: true, now: loop.now)
+        }
         let isDifferent = plan.effect != record.plan.effect
         record.hasBegun = record.hasBegun || !stream.volume.isEmpty
         record.plan = plan
@@ -521,12 +593,18 @@ public final class SoundServerDriver: AudioSessionDriver {
         if depth > 0 { pendingEvents.append(.event(event)) } else { onSessionEvent(event) }
     }
 
+    /// Does what others have to do once the operations of the present turn, if there is one, have been sent.
+    func whenSent(_ body: @escaping () -> Void) {
+        if depth > 0 { pendingEvents.append(.others(body)) } else { body() }
+    }
+
     private func tellPending() {
         let pending = pendingEvents
         pendingEvents.removeAll()
         for item in pending {
             switch item {
             case .event(let event): onSessionEvent?(event)
+            case .others(let body): body()
             case .effect(let id):
                 guard let stream = streamStatus(id) else { continue }
                 onSessionEvent?(.init(time: loop.wallClock, event: .effectChanged, stream: stream))
@@ -536,21 +614,26 @@ public final class SoundServerDriver: AudioSessionDriver {
 
     /// The ledger first, then the operations, then everything that can wait.
     private func send() {
-        if var reconciler {
-            self.reconciler = nil
+        notePlayerPauses()
+        if let reconciler {
             reconciler.ledger.flush(to: store)
             let operations = reconciler.takeOperations()
-            self.reconciler = reconciler
             if !operations.isEmpty { server?.perform(operations) }
+            reconciler.closeStored(in: graph, now: loop.now)
+            reconciler.ledger.flush(to: store)
+            store.operationsSent()
             if meters != observed.metered {
                 meters = observed.metered
                 server?.setMeters(meters)
             }
-            if onRestored != nil, reconciler.isDone {
-                let done = onRestored
-                onRestored = nil
-                done?()
-            }
+        } else {
+            ledger.flush(to: store)
+        }
+        mediaPlayers?.perform(playerPauses.takeRequests())
+        if onRestored != nil, reconciler?.isDone == true, mediaPlayers == nil || playerPauses.isDone {
+            let done = onRestored
+            onRestored = nil
+            done?()
         }
         setTimer()
         tellPending()
@@ -561,7 +644,8 @@ public final class SoundServerDriver: AudioSessionDriver {
         guard routeTimer == nil else { return }
         routeTimer = loop.schedule(after: .milliseconds(200)) { [unowned self] in
             routeTimer = nil
-            guard isConnected, let (reason, route) = routeWatch.look(at: graph, outputs: routeOutputs) else { return }
+            guard isConnected, let (reason, route) = routeWatch.look(at: graph, output: routedOutput, route: route())
+            else { return }
             announce(
                 .init(
                     time: loop.wallClock, event: .routeChanged, device: currentOutputStatus, message: reason.rawValue))
@@ -571,7 +655,8 @@ public final class SoundServerDriver: AudioSessionDriver {
 
     private func setTimer() {
         let now = loop.now
-        let deadline = [observed.nextDeadline, reconciler?.nextStep(after: now)].compactMap { $0 }.min()
+        let deadline = [observed.nextDeadline, reconciler?.nextStep(after: now), playerPauses.nextDeadline]
+            .compactMap { $0 }.min()
         guard deadline != timerDeadline else { return }
         timer?.cancel()
         timerDeadline = deadline

@@ -9,6 +9,13 @@ public struct StreamPlan: Equatable, Sendable {
     public var holders: Set<ClaimID>
 
     public static let untouched = StreamPlan(effect: .none, because: [], holders: [])
+
+    /// Goes no further than what is in force already.
+    mutating func holdBack(to present: StreamPlan) {
+        guard effect.isStronger(than: present.effect) else { return }
+        effect = present.effect
+        because = present.because
+    }
 }
 
 /// A claim that counts, as the planner needs it.

@@ -56,6 +56,8 @@ struct CorkRequests {
             if roles.contains(where: { (counts[$0]?.exceptions ?? 0) > 0 }) { withdraw() }
         } else if !isSpent, !isImpossible {
             roles = Set(counts.filter { $0.value.exceptions == 0 && $0.value.toPause > 0 }.map(\.key))
+            // What is muted instead stays so: asked later, its program would be heard in between.
+            if counts.contains(where: { $0.value.exceptions > 0 && $0.value.toPause > 0 }) { isSpent = true }
         }
         return roles == before ? nil : roles
     }

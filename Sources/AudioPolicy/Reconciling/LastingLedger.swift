@@ -4,8 +4,8 @@ public func lastingPart(ofLedger text: String) -> String {
     guard !Ledger(reading: text).stored.isEmpty else { return "" }
     return text.split(separator: "\n").filter { line in
         switch LedgerRecord(line: line) {
-        // Soft gains, pauses and unloaded modules end with the machine.
-        case .soft, .pause, .unloaded, .loaded, nil: false
+        // Soft gains, pauses, players and unloaded modules end with the machine.
+        case .soft, .pause, .route, .routeDone, .unloaded, .loaded, .playerPaused, .playerDone, nil: false
         default: true
         }
     }.map { $0 + "\n" }.joined()

@@ -43,9 +43,7 @@ enum ManPage {
         var text = ".SS \(escaped(spec.name.rawValue))\n" + line(HelpText.capitalized(spec.summary) + ".")
         for paragraph in spec.details.split(separator: "\n\n") { text += ".PP\n" + line(String(paragraph)) }
         for option in spec.options { text += ".TP\n.B \(escaped(option.usage))\n" + line(option.summary) }
-        if let argument = spec.argument {
-            text += ".TP\n.I \(escaped(argument.placeholder))\n" + line(argument.summary)
-        }
+        for (placeholder, summary) in spec.words { text += ".TP\n.I \(escaped(placeholder))\n" + line(summary) }
         return text
     }
 
