@@ -115,7 +115,10 @@ let package = Package(
         tests("SordinoDemoTests", ["SordinoDemo", "HeadlessAudio", "SoundRig", "sordino"]),
         tests(
             "SordinoCommandTests",
-            ["SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "DaemonTestSupport"]),
+            [
+                "SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "AudioPolicyConfiguration",
+                "DaemonTestSupport",
+            ]),
         tests(
             "ScenarioTests",
             [

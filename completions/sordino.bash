@@ -20,6 +20,7 @@ _sordino() {
     "headless --card") ;;
     "demo --server") words="pipewire pulseaudio" ;;
     "demo --svg") files=1 ;;
+    "help --reference") words="man markdown" ;;
     "help --completions") words="bash zsh" ;;
     *)
         case $command in
@@ -37,7 +38,7 @@ _sordino() {
         "config reload") words="--help" ;;
         "headless") words="--server --sink --source --card --help" ;;
         "demo") words="--server --svg --help" ;;
-        "help") words="--man --completions --help run status monitor off on restore ignore explain classify config headless demo help" ;;
+        "help") words="--man --reference --completions --help run status monitor off on restore ignore explain classify config headless demo help" ;;
         esac ;;
     esac
     mapfile -t COMPREPLY < <(compgen ${files:+-f} -W "$words" -- "$current")
