@@ -66,12 +66,16 @@ let package = Package(
         library("HeadlessAudio", ["CSupervisor"]),
         library("SoundRig", ["HeadlessAudio"]),
         tool("sordino-testplayer", path: "TestPlayer", linking: ["pulse", "m"]),
+        tool("sordino-testmediaplayer", ["CSystemd"], path: "TestMediaPlayer", linking: ["systemd"]),
         library("SordinoDemo", ["HeadlessAudio", "SoundRig", "AudioPolicy", "SessionBus"]),
 
         // The command.
         library(
             "SordinoCommand",
-            ["AudioPolicy", "AudioPolicyConfiguration", "HeadlessAudio", "SessionBus", "SordinoDaemon", "SordinoDemo"]),
+            [
+                "AudioPolicy", "AudioPolicyConfiguration", "AudioSession", "EventLoop", "HeadlessAudio", "SessionBus",
+                "SordinoDaemon", "SordinoDemo", "SystemEventLoop",
+            ]),
         .executableTarget(name: "sordino", dependencies: ["SordinoCommand"], swiftSettings: settings),
 
         // The benchmark, and the straight-line clients beside it.
@@ -117,13 +121,13 @@ let package = Package(
             "SordinoCommandTests",
             [
                 "SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "AudioPolicyConfiguration",
-                "DaemonTestSupport",
+                "AudioSession", "DaemonTestSupport",
             ]),
         tests(
             "ScenarioTests",
             [
                 "AudioPolicy", "AudioSession", "HeadlessAudio", "SoundRig", "DaemonTestSupport", "sordino",
-                "sordino-testplayer",
+                "sordino-testplayer", "sordino-testmediaplayer",
             ]),
     ]
 )

@@ -4,7 +4,7 @@ _sordino() {
     local command=${COMP_WORDS[1]} words="" files=""
     COMPREPLY=()
     if [[ $COMP_CWORD -eq 1 ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "run status monitor off on restore ignore explain classify config headless demo help --help --version" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "run status monitor hold off on restore ignore explain classify config headless demo help --help --version" -- "$current")
         return
     fi
     case $command in
@@ -13,6 +13,9 @@ _sordino() {
     case "$command $previous" in
     "run --server") words="auto pipewire pulseaudio" ;;
     "run --config") files=1 ;;
+    "hold --output") words="system speaker receiver" ;;
+    "hold --name") ;;
+    "hold --for") ;;
     "off --for") ;;
     "headless --server") words="pipewire pulseaudio" ;;
     "headless --sink") ;;
@@ -20,13 +23,13 @@ _sordino() {
     "headless --card") ;;
     "demo --server") words="pipewire pulseaudio" ;;
     "demo --svg") files=1 ;;
-    "help --reference") words="man markdown" ;;
     "help --completions") words="bash zsh" ;;
     *)
         case $command in
         "run") words="--server --config --replace --help" ;;
         "status") words="--json --help" ;;
         "monitor") words="--json --help" ;;
+        "hold") words="--output --name --for --interrupting --verbose --help ambient playback mediaPlayback game speech recording call groupCall alarm" ;;
         "off") words="--for --help" ;;
         "on") words="--help" ;;
         "restore") words="--hidden-gain --help" ;;
@@ -38,7 +41,7 @@ _sordino() {
         "config reload") words="--help" ;;
         "headless") words="--server --sink --source --card --help" ;;
         "demo") words="--server --svg --help" ;;
-        "help") words="--man --reference --completions --help run status monitor off on restore ignore explain classify config headless demo help" ;;
+        "help") words="--man --completions --help run status monitor hold off on restore ignore explain classify config headless demo help" ;;
         esac ;;
     esac
     mapfile -t COMPREPLY < <(compgen ${files:+-f} -W "$words" -- "$current")

@@ -30,7 +30,7 @@ struct BusFault: Error, Equatable {
 
     init(_ error: SessionControlError) {
         switch error {
-        case .unknownStream, .badConfiguration: self.init(.invalidArgument, error.message)
+        case .unknownStream, .unknownDevice, .badConfiguration: self.init(.invalidArgument, error.message)
         }
     }
 }
@@ -55,8 +55,23 @@ func answerCaller(
     guard let call, let context else { return -EINVAL }
     let service = Unmanaged<SessionBusService>.fromOpaque(context).takeUnretainedValue()
     let message = BusMessage(call)
-    return service.identify(message) { [unowned service] caller in
+    let isTaken = service.identify(message) { [unowned service] caller in
         _ = service.answer(message) { call, reply throws(BusFault) in try body(service, caller, call, reply) }
+    }
+    if isTaken { return 1 }
+    return service.answer(message) { _, _ throws(BusFault) in throw BusFault(.limitExceeded, "too many calls at once") }
+}
+
+/// The same, for what a sandboxed program may not ask.
+func answerUser(
+    _ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?,
+    _ body: @escaping (SessionBusService, BusMessage, BusMessage) throws(BusFault) -> Void
+) -> Int32 {
+    answerCaller(call, context) { service, caller, call, reply throws(BusFault) in
+        guard !caller.isConfined else {
+            throw BusFault(.accessDenied, "a sandboxed program may hold claims and ask, and not change the session")
+        }
+        try body(service, call, reply)
     }
 }
 

@@ -15,6 +15,13 @@ final class BusMessage {
     /// The unique name of the connection that it comes from.
     var sender: String? { sd_bus_message_get_sender(handle).map { String(cString: $0) } }
 
+    /// Whether it is for this connection alone.
+    var isUnicast: Bool { sd_bus_message_get_destination(handle) != nil }
+
+    func isSignal(_ name: String, of interface: String) -> Bool {
+        sd_bus_message_is_signal(handle, interface, name) > 0
+    }
+
     // MARK: Reading; `nil` where the next thing is of another type
 
     func readString() -> String? {

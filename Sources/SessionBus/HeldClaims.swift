@@ -42,7 +42,8 @@ final class HeldClaims {
             id = try control.acquire(request.kind, output: request.output, owner: owner, options: request.options)
         } catch {
             throw error == .busyWithCall
-                ? BusFault(.busyWithCall, busySentence()) : BusFault(.notAvailable, "the session cannot be had now")
+                ? BusFault(.busyWithCall, busySentence(to: caller))
+                : BusFault(.notAvailable, "the session cannot be had now")
         }
         held[id] = Held(owner: caller.connection, lease: request.lease)
         byOwner[caller.connection, default: []].insert(id)
@@ -89,11 +90,12 @@ final class HeldClaims {
     }
 
     /// Who is in the call, for the program that is refused.
-    private func busySentence() -> String {
+    private func busySentence(to caller: BusCaller) -> String {
         let calls = control.status().claims.filter {
             $0.counts && AudioSessionClientKind(rawValue: $0.kind)?.isCall == true
         }
         guard let call = calls.first else { return "a call has the microphone" }
-        return "\(call.owner.name.shown()) is in a call and has the microphone (\(call.kind), \(call.id))"
+        let holder = caller.isConfined ? "another program" : call.owner.name.shown()
+        return "\(holder) is in a call and has the microphone (\(call.kind), \(call.id))"
     }
 }

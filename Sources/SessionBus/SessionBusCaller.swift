@@ -26,6 +26,8 @@ package final class SessionBusCaller {
     package var onEvent: ((ClaimID, AudioSessionEvent) -> Void)?
     /// The daemon has come (`true`) or gone; told once for what is there at the beginning.
     package var onDaemon: ((_ isThere: Bool) -> Void)?
+    /// Whatever else the daemon sends.
+    var onOther: ((BusMessage) -> Void)?
     /// The bus is gone; nothing comes after it.
     package var onLost: (() -> Void)?
 
@@ -160,9 +162,13 @@ package final class SessionBusCaller {
 
     /// Only what the daemon itself says is believed: anybody can send a signal to anybody.
     fileprivate func take(_ message: BusMessage) {
-        guard let daemon, message.sender == daemon, let path = sd_bus_message_get_path(message.handle),
+        guard let daemon, message.sender == daemon else { return }
+        guard let path = sd_bus_message_get_path(message.handle),
             let claim = BusContract.claim(atPath: String(cString: path)), let event = message.readEvent()
-        else { return }
+        else {
+            onOther?(message)
+            return
+        }
         onEvent?(claim, event)
     }
 
@@ -198,9 +204,7 @@ extension BusMessage {
 
     /// The event that a signal of a claim tells of.
     fileprivate func readEvent() -> AudioSessionEvent? {
-        func isSignal(_ name: String) -> Bool {
-            sd_bus_message_is_signal(handle, BusContract.claimInterface, name) > 0
-        }
+        func isSignal(_ name: String) -> Bool { self.isSignal(name, of: BusContract.claimInterface) }
         if isSignal("Subordinated") { return .subordinated }
         if isSignal("Interrupted") { return .interrupted }
         if isSignal("InterruptionEnded") { return readBool().map { .interruptionEnded(shouldResume: $0) } }

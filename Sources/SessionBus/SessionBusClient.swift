@@ -43,9 +43,8 @@ public final class SessionBusClient {
         var slots: [OpaquePointer?] = [nil, nil]
         // The slots end the registration before the listener goes.
         defer { for slot in slots { sd_bus_slot_unref(slot) } }
-        var result = sd_bus_match_signal(
-            connection.handle, &slots[0], BusContract.name, BusContract.path, BusContract.interface, "Event",
-            eventArrived, context)
+        // A filter and no match: what is meant for everybody is not meant for us.
+        var result = sd_bus_add_filter(connection.handle, &slots[0], messageArrived, context)
         if result >= 0 {
             let rule =
                 "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',arg0='\(BusContract.name)'"
@@ -53,7 +52,7 @@ public final class SessionBusClient {
         }
         guard result >= 0 else { throw BusError("the session bus", result: result) }
         // Asked after the match: whoever goes from here on is noticed.
-        _ = try call("Status")
+        listener.daemon = try call("Monitor").sender
         ready()
         _ = try withExtendedLifetime(listener) { () throws(BusError) in
             try connection.work(for: nil, until: { listener.isDone })
@@ -87,11 +86,15 @@ private final class EventListener {
     private let body: (String) -> Bool
     private(set) var isDone = false
     private(set) var ownerIsGone = false
+    /// The daemon's connection, which alone is believed.
+    var daemon: String?
 
     init(_ body: @escaping (String) -> Bool) { self.body = body }
 
-    func event(_ message: BusMessage) {
-        guard !isDone, let json = message.readString() else { return }
+    func take(_ message: BusMessage) {
+        guard !isDone, message.isSignal("Event", of: BusContract.interface), message.isUnicast, let daemon,
+            message.sender == daemon, let json = message.readString()
+        else { return }
         isDone = !body(json)
     }
 
@@ -106,10 +109,10 @@ private func listener(_ context: UnsafeMutableRawPointer?) -> EventListener? {
     context.map { Unmanaged<EventListener>.fromOpaque($0).takeUnretainedValue() }
 }
 
-private func eventArrived(
+private func messageArrived(
     _ message: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<sd_bus_error>?
 ) -> Int32 {
-    if let message { listener(context)?.event(BusMessage(message)) }
+    if let message { listener(context)?.take(BusMessage(message)) }
     return 0
 }
 

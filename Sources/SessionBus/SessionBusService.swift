@@ -28,6 +28,8 @@ public final class SessionBusService {
     private let sessionTable = BusTable(ClaimMethods.rows + SessionObject.rows)
     private let claimTable = BusTable(ClaimObject.rows)
     private var unsent: [SessionEvent] = []
+    /// Who is sent every event, by connection.
+    private var monitors: [String: BusCaller] = [:]
     /// A call is being carried out whose reply has not been sent yet.
     var isAnswering = false
     private var undelivered: [(claim: ClaimID, event: AudioSessionEvent)] = []
@@ -61,7 +63,10 @@ public final class SessionBusService {
         guard result >= 0 else { throw BusError("the session bus", result: result) }
         try connection.attach(to: loop)
         self.connection = connection
-        peers = BusPeers(connection, processes: processes) { [unowned self] in claims.releaseAll(of: $0) }
+        peers = BusPeers(connection, processes: processes) { [unowned self] name in
+            monitors[name] = nil
+            claims.releaseAll(of: name)
+        }
         control.onDelivery = { [weak self] claim, event in self?.deliver(event, to: claim) }
     }
 
@@ -76,6 +81,7 @@ public final class SessionBusService {
     private func leave() {
         control.onDelivery = nil
         claims.releaseAll()
+        monitors = [:]
         peers = nil
         connection = nil
     }
@@ -96,27 +102,57 @@ public final class SessionBusService {
         loop.schedule(after: .milliseconds(2)) { [weak self] in self?.sendEvents() }
     }
 
+    /// From now on the caller is sent every event, with the names that it may know.
+    func addMonitor(_ caller: BusCaller) { monitors[caller.connection] = caller }
+
+    /// Whether a claim is the caller's own, by its id.
+    func isOwn(_ caller: BusCaller) -> (String) -> Bool {
+        { [claims, control] id in
+            guard let id = BusContract.claim(atPath: BusContract.path(ofClaim: id)) else { return false }
+            if claims.owner(of: id) == caller.connection { return true }
+            guard let sandbox = caller.sandbox else { return false }
+            return control.claim(id)?.owner.sandbox == sandbox.application
+        }
+    }
+
+    /// Everybody hears of an event, sandboxed programs too, and so without names; monitors get theirs.
     private func sendEvents() {
         let events = unsent
         unsent = []
         guard let connection, sd_bus_is_ready(connection.handle) > 0 else { return }
         for event in events {
-            var handle: OpaquePointer?
-            guard
-                sd_bus_message_new_signal(
-                    connection.handle, &handle, BusContract.path, BusContract.interface, "Event") >= 0, let handle
-            else { continue }
-            let message = BusMessage(owning: handle)
-            message.append(SessionJSON.encode(event))
-            sd_bus_send(connection.handle, message.handle, nil)
+            send(event.confined { _ in false }, to: nil)
+            for caller in monitors.values {
+                send(caller.isConfined ? event.confined(isOwn(caller)) : event, to: caller.connection)
+            }
         }
         sayChanged(events.contains { $0.event.touchesProperties } ? ["Winner", "Claims", "State"] : [])
         if events.contains(where: { $0.event == .routeChanged }) { sayChanged(["Route"]) }
         for event in events where event.event == .standingChanged {
-            if let claim = event.claim {
-                sayChanged(["Standing"], BusContract.path(ofClaim: claim.id), BusContract.claimInterface)
-            }
+            guard let claim = event.claim else { continue }
+            sayChanged(["Standing"], BusContract.path(ofClaim: claim.id), BusContract.claimInterface)
         }
+    }
+
+    private func send(_ event: SessionEvent, to monitor: String?) {
+        send("Event", of: BusContract.path, BusContract.interface, to: monitor) { message in
+            message.append(SessionJSON.encode(event))
+        }
+    }
+
+    /// - Parameter destination: the only connection that is told; `nil`: whoever listens.
+    private func send(
+        _ signal: String, of path: String, _ interface: String, to destination: String?,
+        _ fill: (BusMessage) -> Void
+    ) {
+        var handle: OpaquePointer?
+        guard let connection,
+            sd_bus_message_new_signal(connection.handle, &handle, path, interface, signal) >= 0, let handle
+        else { return }
+        let message = BusMessage(owning: handle)
+        fill(message)
+        if let destination, sd_bus_message_set_destination(message.handle, destination) < 0 { return }
+        sd_bus_send(connection.handle, message.handle, nil)
     }
 
     /// Tells that properties have other values now.
@@ -135,10 +171,10 @@ public final class SessionBusService {
 
     // MARK: Holders
 
-    /// Calls `body` with the one who makes a call, which is then answered by it, now or later.
-    func identify(_ call: BusMessage, _ body: @escaping (BusCaller) -> Void) -> Int32 {
-        guard let sender = call.sender, let peers, peers.identify(sender, body) else { return -EBUSY }
-        return 1
+    /// Calls `body`, now or later, with the one who makes a call. Whether it can.
+    func identify(_ call: BusMessage, _ body: @escaping (BusCaller) -> Void) -> Bool {
+        guard let sender = call.sender, let peers else { return false }
+        return peers.identify(sender, body)
     }
 
     private func deliver(_ event: AudioSessionEvent, to claim: ClaimID) {
@@ -151,17 +187,9 @@ public final class SessionBusService {
         let deliveries = undelivered
         undelivered = []
         for (claim, event) in deliveries {
-            guard let connection, let owner = claims.owner(of: claim) else { continue }
+            guard let owner = claims.owner(of: claim) else { continue }
             let path = BusContract.path(ofClaim: claim.description)
-            var handle: OpaquePointer?
-            guard
-                sd_bus_message_new_signal(
-                    connection.handle, &handle, path, BusContract.claimInterface, event.signalName) >= 0, let handle
-            else { continue }
-            let message = BusMessage(owning: handle)
-            message.append(event)
-            guard sd_bus_message_set_destination(message.handle, owner) >= 0 else { continue }
-            sd_bus_send(connection.handle, message.handle, nil)
+            send(event.signalName, of: path, BusContract.claimInterface, to: owner) { $0.append(event) }
         }
     }
 

@@ -9,6 +9,7 @@ enum SessionObject {
         .method("Explain", takes: "s", gives: "s", names: "stream\0explanation\0", explain),
         .method("SetEnabled", takes: "b", gives: "", names: "enabled\0", setEnabled),
         .method("Reload", takes: "", gives: "", names: "", reload),
+        .method("Monitor", takes: "", gives: "", names: "", monitor),
         .method("Restore", takes: "", gives: "", names: "", restore),
         .method("Devices", takes: "", gives: "s", names: "json\0", devices),
         .property("Enabled", "b", getEnabled),
@@ -23,26 +24,31 @@ enum SessionObject {
 // MARK: Methods
 
 private func status(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?) -> Int32 {
-    answer(call, context) { service, _, reply in
-        reply.append(SessionJSON.encode(service.control.status()))
+    answerCaller(call, context) { service, caller, _, reply in
+        let status = service.control.status()
+        reply.append(SessionJSON.encode(caller.isConfined ? status.confined(service.isOwn(caller)) : status))
     }
 }
 
 private func explain(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?) -> Int32 {
-    answer(call, context) { service, call, reply throws(BusFault) in
+    answerCaller(call, context) { service, caller, call, reply throws(BusFault) in
         guard let stream = call.readString(), !stream.isEmpty else {
             throw BusFault(.invalidArgument, "which stream? Give its number or a part of its program's name")
         }
         do throws(SessionControlError) {
-            reply.append(try service.control.explain(stream))
+            reply.append(try service.control.explain(stream, isConfined: caller.isConfined))
         } catch {
             throw BusFault(error)
         }
     }
 }
 
+private func monitor(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?) -> Int32 {
+    answerCaller(call, context) { service, caller, _, _ in service.addMonitor(caller) }
+}
+
 private func setEnabled(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?) -> Int32 {
-    answer(call, context) { service, call, _ throws(BusFault) in
+    answerUser(call, context) { service, call, _ throws(BusFault) in
         guard let enabled = call.readBool() else { throw BusFault(.invalidArgument, "a boolean was expected") }
         guard enabled != service.control.isEnabled else { return }
         service.control.setEnabled(enabled)
@@ -51,7 +57,7 @@ private func setEnabled(_ call: OpaquePointer?, _ context: UnsafeMutableRawPoint
 }
 
 private func reload(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?) -> Int32 {
-    answer(call, context) { service, _, _ throws(BusFault) in
+    answerUser(call, context) { service, _, _ throws(BusFault) in
         do throws(SessionControlError) {
             try service.control.reload()
         } catch {
@@ -61,7 +67,7 @@ private func reload(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?,
 }
 
 private func restore(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?) -> Int32 {
-    answer(call, context) { service, _, _ in service.control.restore() }
+    answerUser(call, context) { service, _, _ in service.control.restore() }
 }
 
 private func devices(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?) -> Int32 {

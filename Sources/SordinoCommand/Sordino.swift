@@ -48,6 +48,7 @@ public enum Sordino {
         case .run: return try DaemonCommands.run(invocation, context)
         case .headless: return try HeadlessCommands.headless(invocation, context)
         case .demo: return try HeadlessCommands.demo(invocation, context)
+        case .hold: return try HoldCommand.run(invocation, context)
         case .status: try SessionCommands.status(invocation, context)
         case .monitor: try SessionCommands.monitor(invocation, context)
         case .off: try SessionCommands.off(invocation, context)

@@ -10,6 +10,8 @@ public enum ExitCode {
     public static let unavailable: Int32 = 69
     public static let software: Int32 = 70
     public static let cannotCreate: Int32 = 73
+    /// A call has the microphone.
+    public static let busy: Int32 = 75
     public static let notPermitted: Int32 = 77
     public static let configuration: Int32 = 78
 }

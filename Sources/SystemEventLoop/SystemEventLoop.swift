@@ -78,11 +78,20 @@ public final class SystemEventLoop: EventLoop, SerialExecutor {
     /// Calls `body` for each such signal, which is blocked in this thread from now on.
     @discardableResult
     public func addSignal(_ signal: Int32, _ body: @escaping () -> Void) throws(SystemEventLoopError) -> LoopSource {
+        try addSignal(signal) { _ in body() }
+    }
+
+    /// The same; `body` is told whether the kernel has sent it of its own, as for the keys of a terminal, rather than a
+    /// process.
+    @discardableResult
+    public func addSignal(
+        _ signal: Int32, _ body: @escaping (_ isFromKernel: Bool) -> Void
+    ) throws(SystemEventLoopError) -> LoopSource {
         var set = sigset_t()
         sigemptyset(&set)
         sigaddset(&set, signal)
         pthread_sigmask(SIG_BLOCK, &set, nil)
-        let source = LoopSource(loop: self, once: false) { _ in body() }
+        let source = LoopSource(loop: self, once: false) { code in body(code == UInt32(SI_KERNEL)) }
         let result = sd_event_add_signal(event, &source.handle, signal, signalCallback, source.context)
         guard result >= 0 else { throw SystemEventLoopError(operation: "sd_event_add_signal", code: -result) }
         sources[ObjectIdentifier(source)] = source
@@ -255,5 +264,5 @@ private func ioCallback(_: OpaquePointer?, _: Int32, _ events: UInt32, _ context
     fire(context, events)
 }
 private func signalCallback(
-    _: OpaquePointer?, _: UnsafePointer<signalfd_siginfo>?, _ context: UnsafeMutableRawPointer?
-) -> Int32 { fire(context, 0) }
+    _: OpaquePointer?, _ information: UnsafePointer<signalfd_siginfo>?, _ context: UnsafeMutableRawPointer?
+) -> Int32 { fire(context, UInt32(bitPattern: information?.pointee.ssi_code ?? 0)) }

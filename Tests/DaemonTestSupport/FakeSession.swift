@@ -32,8 +32,8 @@ public final class FakeSession: SessionControl {
         for id in state.released { onEvent?(SessionEvent(time: 0, event: .claimReleased, message: id.description)) }
     }
 
-    public func explain(_ stream: String) throws(SessionControlError) -> String {
-        asked.append("explain \(stream)")
+    public func explain(_ stream: String, isConfined: Bool) throws(SessionControlError) -> String {
+        asked.append("explain \(stream)" + (isConfined ? " to a sandbox" : ""))
         guard let found = current.streams.first(where: { $0.id == stream }) else {
             throw .unknownStream(stream, known: current.streams.map(\.id))
         }
@@ -88,6 +88,12 @@ public final class FakeSession: SessionControl {
     }
 
     public func route() -> AudioRoute { driver.route() }
+
+    public func selectDevice(_ name: String?) throws(SessionControlError) {
+        asked.append("select \(name ?? "automatic")")
+        let known = current.devices.map(\.id)
+        if let name, !known.contains(name) { throw .unknownDevice(name, known: known) }
+    }
 }
 
 extension SessionStatus {

@@ -109,3 +109,26 @@ final class Holder {
         }
     }
 }
+
+/// A program that listens to every event, as any program on the bus can.
+final class Listener {
+    private let holder: Holder
+    /// The lines that were sent to everybody, and those that were sent to this connection.
+    private(set) var broadcast: [String] = []
+    private(set) var own: [String] = []
+
+    init(_ desk: BusDesk) throws {
+        holder = try Holder(desk)
+        holder.caller.onOther = { [unowned self] message in
+            guard message.isSignal("Event", of: BusContract.interface), let line = message.readString() else { return }
+            if message.isUnicast { own.append(line) } else { broadcast.append(line) }
+        }
+        let bus = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
+        _ = try holder.wait {
+            holder.caller.call(
+                "AddMatch", of: bus, { $0.append("type='signal',interface='\(BusContract.interface)'") }, answer: $0)
+        }
+    }
+
+    func monitor() throws { _ = try holder.wait { holder.caller.call("Monitor", answer: $0) } }
+}

@@ -1,6 +1,9 @@
+import AudioSession
 import Testing
 
 @testable import SordinoCommand
+
+private let kinds = AudioSessionClientKind.allCases.map(\.rawValue)
 
 @Suite struct CommandParserTests {
     private func invocation(_ line: String) throws -> Invocation {
@@ -37,11 +40,12 @@ import Testing
     }
 
     private func arguments(_ spec: CommandSpec) -> [String] {
-        switch spec.argument?.count {
-        case .one, .oneOrMore: ["x"]
-        case .command: ["--", "true"]
-        case .optional, .any, nil: []
-        }
+        let word =
+            switch spec.argument?.count {
+            case .one, .oneOrMore: spec.argument.map { value($0.kind)[0] }
+            case .optional, .any, nil: nil as String?
+            }
+        return [word].compactMap(\.self) + (spec.program == nil ? [] : ["--", "true"])
     }
 
     @Test(arguments: CommandName.allCases)
@@ -109,6 +113,10 @@ import Testing
         (["explain"], "“explain” needs STREAM: a stream's number, or a part of its program's name"),
         (["explain", "1", "2"], "“explain” takes one STREAM, and was also given “2”"),
         (["explain", ""], "“explain” was given an empty STREAM"),
+        (["hold", "musik"], "“hold” takes \(listed(kinds)), not “musik”"),
+        (["hold", "calls"], "“hold” takes \(listed(kinds)), not “calls”; did you mean “call”?"),
+        (["hold", "call", "mpv"], "“hold” takes its command after --, not “mpv”"),
+        (["hold"], "“hold” needs KIND: one of \(listed(kinds))"),
         (["run", "--config="], "--config needs a value that is not empty"),
         (["off", "--for", "0"], "--for takes a number of seconds greater than 0, not “0”"),
         (["off", "--for", "nan"], "--for takes a number of seconds greater than 0, not “nan”"),
@@ -126,7 +134,11 @@ import Testing
         let line = ["headless", "--sink", "a", "--sink=b", "--", "mpv", "--json", "--", "-x", ""]
         guard case .invocation(let parsed) = try CommandParser.parse(line) else { throw UsageError(message: "none") }
         #expect(parsed.values["sink"] == ["a", "b"])
-        #expect(parsed.arguments == ["mpv", "--json", "--", "-x", ""])
+        #expect(parsed.program == ["mpv", "--json", "--", "-x", ""])
+        #expect(parsed.arguments.isEmpty)
+        let held = try invocation("hold --for 3 call --verbose -- mpv --for")
+        #expect(held.arguments == ["call"] && held.program == ["mpv", "--for"] && held.has("verbose"))
+        #expect(try invocation("hold call").program.isEmpty)
         guard case .invocation(let explain) = try CommandParser.parse(["explain", "--", "--json"]) else {
             throw UsageError(message: "none")
         }

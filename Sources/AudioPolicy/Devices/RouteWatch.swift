@@ -6,9 +6,10 @@ struct RouteWatch {
     private var known: Set<DeviceID> = []
 
     /// Takes the graph as it is once devices have settled. `nil`: the route is as it was, or is the first that is known.
-    mutating func look(at graph: ServerGraph, outputs: Set<DeviceID>) -> (AudioRouteChangeReason, AudioRoute)? {
-        let route = AudioRoute(graph, outputs: outputs)
-        let output = graph.defaultOutput
+    /// `output`: where the winner's sound comes out.
+    mutating func look(
+        at graph: ServerGraph, output: DeviceID?, route: AudioRoute
+    ) -> (AudioRouteChangeReason, AudioRoute)? {
         let before = last
         let old = known
         last = (output, route)

@@ -28,7 +28,9 @@ public final class PolicySession: SessionControl {
 
     public func status() -> SessionStatus { driver.status(arbiter: core.arbiter) }
 
-    public func explain(_ stream: String) throws(SessionControlError) -> String { try driver.explain(stream) }
+    public func explain(_ stream: String, isConfined: Bool) throws(SessionControlError) -> String {
+        try driver.explain(stream, isConfined: isConfined)
+    }
 
     public func setEnabled(_ enabled: Bool) { driver.setEnabled(enabled) }
 
@@ -66,6 +68,8 @@ public final class PolicySession: SessionControl {
     public func claim(_ id: ClaimID) -> SessionStatus.Claim? { core.arbiter[id].map(driver.claimStatus) }
 
     public func route() -> AudioRoute { driver.route() }
+
+    public func selectDevice(_ name: String?) throws(SessionControlError) { try driver.selectDevice(name) }
 
     // MARK: Events
 

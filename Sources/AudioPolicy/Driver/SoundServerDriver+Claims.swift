@@ -1,4 +1,5 @@
 import AudioSession
+import EventLoop
 
 /// The claims that programs hold themselves, as the sound server shows them.
 extension SoundServerDriver {
@@ -43,11 +44,37 @@ extension SoundServerDriver {
         return devices.isEmpty ? nil : Set(devices.map(\.id))
     }
 
-    /// Where sound comes out now.
-    var routeOutputs: Set<DeviceID> { graph.defaultOutput.map { topology.outputs(of: $0) } ?? [] }
+    /// The device that the winner's sound comes out of.
+    var routedOutput: DeviceID? { winner.flatMap { claims[$0]?.claim }.flatMap(wishedDevice) ?? graph.defaultOutput }
+
+    var routeOutputs: Set<DeviceID> { routedOutput.map { topology.outputs(of: $0) } ?? [] }
+
+    /// The one device that a claim's playback is to be on: the user's choice, else one of the claim's wish, the default
+    /// one first. Virtual devices are never taken for a wish (field case RTE-05).
+    private func wishedDevice(_ claim: Claim) -> DeviceID? {
+        guard isEnabled, claim.isActivated else { return nil }
+        if let selection, let device = graph.devices.values.first(where: { $0.name == selection }) { return device.id }
+        guard let wished = wishedOutputs(of: claim) else { return nil }
+        if let output = graph.defaultOutput, wished.contains(output) { return output }
+        return wished.min { $0.serial < $1.serial }
+    }
+
+    /// Takes the winner's streams to where it wants them, and all others back to where they were.
+    func settleRoutes() {
+        var wanted: [StreamID: DeviceID] = [:]
+        if let winner, let entry = claims[winner], let device = wishedDevice(entry.claim) {
+            let streams = entry.observed.map(observed.streams) ?? streams(of: winner)
+            for id in streams where id.direction == .output && graph.streams[id]?.hasVolume == true {
+                wanted[id] = device
+            }
+        }
+        guard !wanted.isEmpty || reconciler?.routes.isEmpty == false else { return }
+        if isHeldBack { wanted = wanted.filter { reconciler?.routes[$0.key]?.target == $0.value } }
+        reconciler?.route(wanted, in: graph, now: loop.now)
+    }
 
     var currentOutputStatus: SessionStatus.Device? {
-        graph.defaultOutput.flatMap { graph.devices[$0] }.map(deviceStatus)
+        routedOutput.flatMap { graph.devices[$0] }.map(deviceStatus)
     }
 }
 

@@ -55,6 +55,9 @@ public final class SoundServerDriver: AudioSessionDriver {
     var playerPauses: PlayerPauses
 
     private(set) var claims: [ClaimID: SessionState.Entry] = [:]
+    private(set) var winner: ClaimID?
+    /// The name of the output device that the user has chosen for the winner; `nil`: automatic.
+    var selection: String?
     private(set) var claimIDs: [ObservedClaim.Key: ClaimID] = [:]
     private var countingSince: [ClaimID: UInt64] = [:]
     private var voiceOutputs: [ClaimID: Set<DeviceID>] = [:]
@@ -135,6 +138,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         isConnected = true
         let isSameRun = ledger.server?.kind == info.kind && ledger.server?.instance == info.instance
         let left = (streams: isSameRun ? ledger.streams : [:], stored: ledger.stored)
+        let routes = isSameRun ? ledger.routes : [:]
         ledger.begin(info.kind, instance: info.instance, keepingStreams: isSameRun)
         reconciler = Reconciler(server: info, settings: settings, ledger: ledger)
         self.graph = ServerGraph()
@@ -145,6 +149,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         changed(Self.changes(of: graph))
         for key in left.stored.keys { reconciler?.observeStored(key, graph.restoreEntries[key], now: loop.now) }
         adopt(left.streams)
+        adopt(routes)
         announce(.init(time: loop.wallClock, event: .serverConnected, server: serverStatus))
         // At login the session manager comes a moment after PipeWire.
         loop.schedule(after: .seconds(2)) { [weak self] in
@@ -165,6 +170,17 @@ public final class SoundServerDriver: AudioSessionDriver {
                 dirtyStreams.insert(id)
             } else {
                 reconciler?.ledger.append(.done(id))
+            }
+        }
+    }
+
+    /// Streams that an earlier run has taken somewhere go back, unless a claim wants them there again.
+    private func adopt(_ routes: [StreamID: Ledger.RouteEntry]) {
+        for (id, entry) in routes {
+            if let stream = graph.streams[id] {
+                reconciler?.adoptRoute(of: stream, back: entry.back)
+            } else {
+                reconciler?.ledger.append(.routeDone(id))
             }
         }
     }
@@ -208,7 +224,7 @@ public final class SoundServerDriver: AudioSessionDriver {
 
     private func failed(_ operation: ServerOperation, _ failure: ServerFailure) {
         guard failure.code != .noEntity else { return }
-        if let stream = reconciler?.failed(operation) { dirtyStreams.insert(stream) }
+        if let stream = reconciler?.failed(operation, now: loop.now) { dirtyStreams.insert(stream) }
         if case .setCorkedRoles = operation { everythingIsDirty = true }
         if failure.code == .accessDenied { warn("the sound server forbids an operation: \(failure.message)") }
     }
@@ -312,6 +328,7 @@ public final class SoundServerDriver: AudioSessionDriver {
 
     public func apply(_ state: SessionState) {
         turn {
+            winner = state.winner
             for id in state.released {
                 if let key = claims.removeValue(forKey: id)?.observed { claimIDs[key] = nil }
                 countingSince[id] = nil
@@ -329,6 +346,14 @@ public final class SoundServerDriver: AudioSessionDriver {
     }
 
     public func route() -> AudioRoute { AudioRoute(graph, outputs: routeOutputs) }
+
+    /// Takes the winner's playback to a device from now on, by its name in `devices`; `nil`: wherever it goes by itself.
+    public func selectDevice(_ name: String?) throws(SessionControlError) {
+        let known = graph.devices.values.filter { $0.id.direction == .output }.map(\.name).sorted()
+        if let name, !known.contains(name) { throw .unknownDevice(name, known: known) }
+        turn { selection = name }
+        watchRoute()
+    }
 
     public func diagnostics() -> String {
         let name = info.map { "\($0.kind.rawValue) \($0.version)" } ?? "no server"
@@ -510,6 +535,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         }
         dirtyStreams.removeAll(keepingCapacity: true)
         movedStreams.removeAll(keepingCapacity: true)
+        settleRoutes()
         reconciler?.advance(to: loop.now, in: graph)
     }
 
@@ -610,7 +636,8 @@ public final class SoundServerDriver: AudioSessionDriver {
         guard routeTimer == nil else { return }
         routeTimer = loop.schedule(after: .milliseconds(200)) { [unowned self] in
             routeTimer = nil
-            guard isConnected, let (reason, route) = routeWatch.look(at: graph, outputs: routeOutputs) else { return }
+            guard isConnected, let (reason, route) = routeWatch.look(at: graph, output: routedOutput, route: route())
+            else { return }
             announce(
                 .init(
                     time: loop.wallClock, event: .routeChanged, device: currentOutputStatus, message: reason.rawValue))

@@ -5,7 +5,7 @@ public func lastingPart(ofLedger text: String) -> String {
     return text.split(separator: "\n").filter { line in
         switch LedgerRecord(line: line) {
         // Soft gains, pauses, players and unloaded modules end with the machine.
-        case .soft, .pause, .unloaded, .loaded, .playerPaused, .playerDone, nil: false
+        case .soft, .pause, .route, .routeDone, .unloaded, .loaded, .playerPaused, .playerDone, nil: false
         default: true
         }
     }.map { $0 + "\n" }.joined()

@@ -21,6 +21,14 @@ struct Ledger {
         var mutes: Set<Bool> = []
         /// What streams of the key have of their own: the server stores that too, once we have written to them.
         var baselines: [[Double]] = []
+        /// Preferred devices that are stored because of us; none stands for the default one.
+        var devices: Set<String?> = []
+    }
+
+    /// A stream that is where a claim wants it.
+    struct RouteEntry: Equatable {
+        var back: DeviceID?
+        var restoreKey: String?
     }
 
     /// So many written values are told apart from a user's; a stream is given its target often, and its steps seldom.
@@ -28,6 +36,7 @@ struct Ledger {
 
     private(set) var server: (kind: ServerKind, instance: String)?
     private(set) var streams: [StreamID: StreamEntry] = [:]
+    private(set) var routes: [StreamID: RouteEntry] = [:]
     /// How many of them the server stores under a key: an event must not cost as much as there are streams.
     private var streamsOfKey: [String: Int] = [:]
     private(set) var stored: [String: StoredEntry] = [:]
@@ -40,13 +49,15 @@ struct Ledger {
     private var lines = 0
     private var mustRewrite = false
 
-    var count: Int { streams.count + stored.count + unloaded.count + players.count }
+    var count: Int { streams.count + routes.count + stored.count + unloaded.count + players.count }
     var isEmpty: Bool { count == 0 }
 
     init() {}
 
     /// Whether some stream that the server stores under this key is not as its user left it.
-    func isInUse(_ key: String) -> Bool { streamsOfKey[key] != nil }
+    func isInUse(_ key: String) -> Bool {
+        streamsOfKey[key] != nil || routes.values.contains { $0.restoreKey == key }
+    }
 
     private mutating func setStream(_ id: StreamID, _ entry: StreamEntry?) {
         let old = streams[id]
@@ -63,6 +74,7 @@ struct Ledger {
 
     private mutating func removeStreams() {
         streams.removeAll()
+        routes.removeAll()
         streamsOfKey.removeAll()
     }
 
@@ -133,11 +145,14 @@ struct Ledger {
         case .soft(let id): streams[id]?.hasSoftGain = true
         case .pause(let id): streams[id]?.isPaused = true
         case .done(let id): setStream(id, nil)
+        case .route(let id, let back, let key): routes[id] = RouteEntry(back: back, restoreKey: key)
+        case .routeDone(let id): routes[id] = nil
         case .seen(let id): seen[id.direction] = max(seen[id.direction] ?? 0, id.serial)
         case .stored(let key, let entry): stored[key, default: StoredEntry()].entry = entry
         case .storedVolume(let key, let volume): keepWritten(key, volume)
         case .storedBaseline(let key, let volume): keepBaseline(key, volume)
         case .storedMute(let key, let isMuted): stored[key]?.mutes.insert(isMuted)
+        case .storedDevice(let key, let device): stored[key]?.devices.insert(device)
         case .storedDone(let key): stored[key] = nil
         case .unloaded(let policy): unloaded.append(policy)
         case .loaded(let name): unloaded.removeAll { $0.name == name }
@@ -170,6 +185,7 @@ struct Ledger {
             text += LedgerRecord.stored(key: key, entry: value.entry).line
             for volume in value.written { text += LedgerRecord.storedVolume(key: key, volume).line }
             for volume in value.baselines { text += LedgerRecord.storedBaseline(key: key, volume).line }
+            for device in value.devices { text += LedgerRecord.storedDevice(key: key, device).line }
             for isMuted in value.mutes { text += LedgerRecord.storedMute(key: key, isMuted).line }
         }
         for (id, entry) in streams {
@@ -181,6 +197,9 @@ struct Ledger {
             if entry.mutedByUs { text += LedgerRecord.mute(id, true).line }
             if entry.hasSoftGain { text += LedgerRecord.soft(id).line }
             if entry.isPaused { text += LedgerRecord.pause(id).line }
+        }
+        for (id, entry) in routes {
+            text += LedgerRecord.route(id, back: entry.back, restoreKey: entry.restoreKey).line
         }
         for (direction, serial) in seen { text += LedgerRecord.seen(StreamID(direction, serial)).line }
         for policy in unloaded { text += LedgerRecord.unloaded(policy).line }

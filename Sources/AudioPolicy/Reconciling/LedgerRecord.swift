@@ -20,12 +20,17 @@ enum LedgerRecord: Equatable, Sendable {
     /// What a stream of the key had of its own.
     case storedBaseline(key: String, [Double])
     case storedMute(key: String, Bool)
+    /// A device that the store prefers for streams of the key because of us; `nil`: none.
+    case storedDevice(key: String, String?)
     /// The store is as it should be.
     case storedDone(key: String)
     /// The newest stream so far: later ones may have begun at a level of ours that was in the store.
     case seen(StreamID)
     case unloaded(ForeignPolicy)
     case loaded(name: String)
+    /// The stream is on a device of a claim's wish; `back`: its own one, `nil`: the default.
+    case route(StreamID, back: DeviceID?, restoreKey: String?)
+    case routeDone(StreamID)
     /// A media player that was told to pause, with one of its names on the bus.
     case playerPaused(PlayerID, name: String)
     /// It plays again, or is somebody else's, or gone.
@@ -58,6 +63,10 @@ enum LedgerRecord: Equatable, Sendable {
         case .pause(let id): begin("P ", id, &text)
         case .seen(let id): begin("X ", id, &text)
         case .done(let id): begin("D ", id, &text)
+        case .route(let id, let back, let key):
+            begin("T ", id, &text)
+            text += " \(back.map { String($0.serial) } ?? "-") \(key.map(encoded) ?? "-")"
+        case .routeDone(let id): begin("O ", id, &text)
         default: writeStored(to: &text)
         }
         text += "\n"
@@ -77,6 +86,7 @@ enum LedgerRecord: Equatable, Sendable {
             text += "R \(encoded(key)) "
             add(volume, to: &text)
         case .storedMute(let key, let isMuted): text += "N \(encoded(key)) \(isMuted ? 1 : 0)"
+        case .storedDevice(let key, let device): text += "Z \(encoded(key)) \(device.map(encoded) ?? "-")"
         case .storedDone(let key): text += "F \(encoded(key))"
         case .unloaded(let policy): text += "U \(encoded(policy.name)) \(encoded(policy.arguments))"
         case .loaded(let name): text += "L \(encoded(name))"
@@ -106,6 +116,7 @@ enum LedgerRecord: Equatable, Sendable {
         case ("V", 3): return volumes(words[2]).map { .storedVolume(key: decode(words[1]), $0) }
         case ("R", 3): return volumes(words[2]).map { .storedBaseline(key: decode(words[1]), $0) }
         case ("N", 3): return flag(words[2]).map { .storedMute(key: decode(words[1]), $0) }
+        case ("Z", 3): return .storedDevice(key: decode(words[1]), words[2] == "-" ? nil : decode(words[2]))
         case ("F", 2): return .storedDone(key: decode(words[1]))
         case ("U", 3): return .unloaded(ForeignPolicy(name: decode(words[1]), arguments: decode(words[2])))
         case ("L", 2): return .loaded(name: decode(words[1]))
@@ -130,6 +141,11 @@ enum LedgerRecord: Equatable, Sendable {
         case ("G", 3): return .soft(id)
         case ("P", 3): return .pause(id)
         case ("D", 3): return .done(id)
+        case ("T", 5):
+            let back = UInt64(words[3]).map { DeviceID(direction, $0) }
+            guard back != nil || words[3] == "-" else { return nil }
+            return .route(id, back: back, restoreKey: words[4] == "-" ? nil : decode(words[4]))
+        case ("O", 3): return .routeDone(id)
         case ("X", 3): return .seen(id)
         default: return nil
         }

@@ -28,6 +28,9 @@ struct Reconciler {
     /// Streams on flat sinks whose volume is another than ours: whether because of their sink is not known yet.
     var suspects: Set<StreamID> = []
 
+    /// Streams that a claim's wish has taken somewhere.
+    var routes: [StreamID: StreamRoute] = [:]
+
     /// What is to be sent next, in order, and what belongs into the ledger before.
     var operations: [ServerOperation] = []
     var ledger: Ledger
@@ -67,7 +70,7 @@ struct Reconciler {
 
     /// Whether nothing is left to undo, and nothing on its way.
     var isDone: Bool {
-        ledger.streams.isEmpty && ledger.unloaded.isEmpty && (ledger.stored.isEmpty || !isPulseAudio) && ramping.isEmpty
+        ledger.streams.isEmpty && ledger.routes.isEmpty && ledger.unloaded.isEmpty && (ledger.stored.isEmpty || !isPulseAudio) && ramping.isEmpty
             && corks.roles.isEmpty
     }
 
@@ -75,6 +78,7 @@ struct Reconciler {
 
     /// A stream as it is now, before its new plan: finds out what somebody else did to it.
     mutating func observe(_ stream: ServerStream, before: ServerStream?, in graph: ServerGraph, now: LoopInstant) {
+        observeRoute(of: stream, in: graph, now: now)
         guard var treatment = treatments[stream.id] else {
             if let before {
                 noteForeignChange(of: stream, before: before, in: graph, now: now)
@@ -100,11 +104,12 @@ struct Reconciler {
         startedAgain.remove(id)
         corks.set(id, nil)
         endTreatment(id)
+        endRoute(id, now: now)
         if ledger.streams[id] != nil { ledger.append(.done(id)) }
     }
 
     /// An operation was turned down. Returns the stream to be planned anew.
-    mutating func failed(_ operation: ServerOperation) -> StreamID? {
+    mutating func failed(_ operation: ServerOperation, now: LoopInstant) -> StreamID? {
         switch operation {
         case .pause(let id):
             cannotPause.insert(id)
@@ -119,6 +124,10 @@ struct Reconciler {
         case .setSoftGain(let id, let gain):
             treatments[id]?.softGains.dropLast { $0 == gain }
             return giveUp(id)
+        case .move(let id, let device):
+            // One that cannot be moved stays where it is.
+            if let target = routes[id]?.target, device == target { leaveRoute(of: id, now: now) }
+            return nil
         case .setCorkedRoles:
             corks.fail()
             return nil

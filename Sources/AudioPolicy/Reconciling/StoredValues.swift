@@ -6,9 +6,10 @@ import EventLoop
 struct StoredValues {
     /// From our first write on the server stores a stream at each of its changes, whatever the change. What we have given
     /// it last, be it its own, is not its user's word on the entry.
-    private struct Touched {
+    private struct Touched: Equatable {
         var volume: [Double]?
         var mute: Bool?
+        var isRouted = false
     }
 
     private struct Tracked {
@@ -21,6 +22,8 @@ struct StoredValues {
         /// is found there for a moment.
         var healed: [(entry: RestoreEntry, at: LoopInstant)] = []
         var mutes: [Bool: LoopInstant] = [:]
+        /// Preferred devices that are in the store because we have moved streams; none stands for the default one.
+        var devices: Set<String?> = []
         var lastWrite: LoopInstant
 
         mutating func note(_ value: [Double], at now: LoopInstant) {
@@ -84,6 +87,21 @@ struct StoredValues {
         guard tracked[key] != nil else { return }
         tracked[key]?.streams[id, default: Touched()].mute = mute
         tracked[key]?.mutes[mute] = now
+        tracked[key]?.lastWrite = now
+    }
+
+    /// The server stores where a stream is moved to as its user's preference, and none where that is the default device.
+    mutating func moved(_ key: String, _ id: StreamID, to device: String?, now: LoopInstant) {
+        guard tracked[key] != nil else { return }
+        tracked[key]?.streams[id, default: Touched()].isRouted = true
+        tracked[key]?.devices.insert(device)
+        tracked[key]?.lastWrite = now
+    }
+
+    mutating func routeEnded(_ key: String, _ id: StreamID, now: LoopInstant) {
+        guard tracked[key]?.streams[id] != nil else { return }
+        tracked[key]?.streams[id]?.isRouted = false
+        if tracked[key]?.streams[id] == Touched() { tracked[key]?.streams[id] = nil }
         tracked[key]?.lastWrite = now
     }
 
@@ -151,7 +169,7 @@ struct StoredValues {
             known.own.channelMap = found.channelMap
         }
         if !isOurs(found.isMuted, known) { known.own.isMuted = found.isMuted }
-        known.own.device = found.device
+        if !known.devices.contains(found.device) { known.own.device = found.device }
         tracked[key] = known
         return difference(key, entry, now: now)
     }
@@ -203,6 +221,7 @@ struct StoredValues {
             entry.volume = volume
             known.healed.append((entry, now))
         }
+        known.devices = left.devices
         // Only where the store still has our mute, a stream that is muted can have it from there.
         let longAgo = LoopInstant(nanoseconds: now.nanoseconds - 2 * Self.exposure.nanoseconds)
         for mute in left.mutes where mute != known.own.isMuted {

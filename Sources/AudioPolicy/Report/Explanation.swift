@@ -2,24 +2,28 @@ import AudioSession
 import EventLoop
 
 /// One or two plain sentences on a stream: what it is and by what, what is done to it, because of whom, since when, and
-/// how to leave it alone. Names are the programs' own, escaped where they are printed.
+/// how to leave it alone. Names are the programs' own, escaped where they are printed; a sandboxed program gets none.
 extension SoundServerDriver {
-    func explain(_ asked: String) throws(SessionControlError) -> String {
-        let matches = streams(matching: asked)
+    func explain(_ asked: String, isConfined: Bool) throws(SessionControlError) -> String {
+        let matches = streams(matching: asked, byName: !isConfined)
         guard !matches.isEmpty else {
             let known = graph.streams.keys.sorted().compactMap { id in
-                classifier[id].flatMap { $0.isPlumbing ? nil : "\(id) (\($0.owner.name.shown()))" }
+                classifier[id].flatMap { $0.isPlumbing ? nil : "\(id) (\(name(of: $0, isConfined)))" }
             }
             throw .unknownStream(asked, known: known)
         }
-        return matches.compactMap(explain).joined(separator: "\n")
+        return matches.compactMap { explain($0, isConfined) }.joined(separator: "\n")
     }
 
-    private func streams(matching asked: String) -> [StreamID] {
+    private func name(of classification: StreamClassification, _ isConfined: Bool) -> String {
+        isConfined ? ConfinedView.name : classification.owner.name.shown()
+    }
+
+    private func streams(matching asked: String, byName: Bool) -> [StreamID] {
         let ids = graph.streams.keys.sorted()
         if let serial = UInt64(asked) { return ids.filter { $0.serial == serial } }
         let wanted = asked.lowercased()
-        guard !wanted.isEmpty else { return [] }
+        guard byName, !wanted.isEmpty else { return [] }
         return ids.filter { id in
             guard let stream = graph.streams[id], let owner = classifier[id]?.owner else { return false }
             let binary = stream.properties["application.process.binary"] ?? ""
@@ -27,9 +31,9 @@ extension SoundServerDriver {
         }
     }
 
-    private func explain(_ id: StreamID) -> String? {
+    private func explain(_ id: StreamID, _ isConfined: Bool) -> String? {
         guard let stream = graph.streams[id], let classification = classifier[id] else { return nil }
-        let subject = "Stream \(id) (\(classification.owner.name.shown()))"
+        let subject = "Stream \(id) (\(name(of: classification, isConfined)))"
         if classification.isPlumbing {
             return "\(subject) is plumbing of the sound server (a filter, loopback or meter); it is never touched."
         }
@@ -37,16 +41,22 @@ extension SoundServerDriver {
             return "\(subject) records what the speakers play or only shows a level; it is never touched."
         }
         if let rule = classification.actions.ignoredBy ?? (classification.actions.ignore ? "a rule" : nil) {
-            return "\(subject) is left alone by \(rule). Take that rule away to change this."
+            return isConfined
+                ? "\(subject) is left alone by a rule."
+                : "\(subject) is left alone by \(rule). Take that rule away to change this."
         }
         let kind = classification.kind?.rawValue ?? "nothing known"
-        return
-            "\(subject) is taken for \(kind) \(reason(classification, stream)). \(effectSentence(id, classification))"
+        return "\(subject) is taken for \(kind) \(reason(classification, stream, isConfined)). "
+            + effectSentence(id, classification, isConfined)
     }
 
-    private func reason(_ classification: StreamClassification, _ stream: ServerStream) -> String {
+    private func reason(
+        _ classification: StreamClassification, _ stream: ServerStream, _ isConfined: Bool
+    ) -> String {
         switch classification.source {
         case .tag: "because it carries the tag of a claim"
+        case .rule where isConfined: "by a rule of the user's"
+        case .table where isConfined: "by the application table"
         case .rule(let place): "by your rule (\(place))"
         case .table(let name): "by the application table (\(name))"
         case .role: "by its role “\((stream.properties["media.role"] ?? "").shown())”"
@@ -57,14 +67,17 @@ extension SoundServerDriver {
         }
     }
 
-    private func effectSentence(_ id: StreamID, _ classification: StreamClassification) -> String {
-        let alone = "`sordino ignore \(classification.owner.name.shown())` leaves it alone."
+    private func effectSentence(
+        _ id: StreamID, _ classification: StreamClassification, _ isConfined: Bool
+    ) -> String {
+        let alone = isConfined ? "" : "; `sordino ignore \(classification.owner.name.shown())` leaves it alone"
         guard let record = records[id], record.plan.effect != .none else {
             guard isEnabled else { return "Nothing is done to it: Sordino is off." }
             return "Nothing is done to it."
         }
         let holders = record.plan.because.compactMap { claims[$0]?.claim }
-            .map { "\($0.owner.name.shown()) (\($0.kind.rawValue), \($0.id))" }.joined(separator: " and ")
+            .map { "\(isConfined ? ConfinedView.name : $0.owner.name.shown()) (\($0.kind.rawValue), \($0.id))" }
+            .joined(separator: " and ")
         if reconciler?.isOverridden(id) == true {
             return
                 "It would give way to \(holders), but somebody has changed it since: it is left as it is until they are gone."
@@ -77,7 +90,7 @@ extension SoundServerDriver {
             case .none: "left alone"
             }
         let seconds = record.effectSince.map { Int(max(0, loop.wallClock - $0)) } ?? 0
-        return "It is \(action) because of \(holders), since \(duration(seconds)); \(alone)"
+        return "It is \(action) because of \(holders), since \(duration(seconds))\(alone)."
     }
 
     private func pausing(_ id: StreamID) -> String {

@@ -4,7 +4,8 @@ public import AudioSession
 public protocol SessionControl: AnyObject {
     func status() -> SessionStatus
     /// One or two plain sentences on a stream, by its id, or by a part of its application's name.
-    func explain(_ stream: String) throws(SessionControlError) -> String
+    /// - Parameter isConfined: for a sandboxed program, which learns no names and finds nothing by them.
+    func explain(_ stream: String, isConfined: Bool) throws(SessionControlError) -> String
     /// Off: all effects undone, claims kept.
     func setEnabled(_ enabled: Bool)
     var isEnabled: Bool { get }
@@ -30,11 +31,15 @@ public protocol SessionControl: AnyObject {
     /// What the holders of explicit claims are to be told.
     var onDelivery: ((ClaimID, AudioSessionEvent) -> Void)? { get set }
     func route() -> AudioRoute
+    /// Takes the winner's playback to a device, by its name; `nil`: wherever it goes by itself.
+    func selectDevice(_ name: String?) throws(SessionControlError)
 }
 
 public enum SessionControlError: Error, Equatable, Sendable {
     /// There is no such stream; the nearest ones, for the message.
     case unknownStream(String, known: [String])
+    /// There is no such playback device; the names of those there are.
+    case unknownDevice(String, known: [String])
     case badConfiguration(String)
 
     public var message: String {
@@ -43,6 +48,9 @@ public enum SessionControlError: Error, Equatable, Sendable {
             known.isEmpty
                 ? "there is no stream \(asked); nothing is playing or recording"
                 : "there is no stream \(asked); there are \(known.joined(separator: ", "))"
+        case .unknownDevice(let asked, let known):
+            "there is no playback device \(asked.shown()); there are "
+                + "\(known.map { $0.shown() }.joined(separator: ", ")) and automatic"
         case .badConfiguration(let text): text
         }
     }

@@ -62,7 +62,7 @@ extension SoundServerDriver {
         .init(
             id: device.name, name: device.description, type: DeviceType(device).rawValue,
             direction: device.id.direction.rawValue, available: true,
-            current: device.id == graph.defaultOutput || device.id == graph.defaultInput)
+            current: device.id == (device.id.direction == .output ? routedOutput : graph.defaultInput))
     }
 
     /// Without one PipeWire connects no stream to anything.

@@ -15,7 +15,7 @@ enum HeadlessCommands {
             throw CommandFailure(ExitCode.usage, "there are no virtual cards yet: --card cannot be used")
         }
         do throws(HeadlessError) {
-            return try runHeadless(options, command: invocation.arguments)
+            return try runHeadless(options, command: invocation.program)
         } catch {
             throw CommandFailure(error)
         }

@@ -90,7 +90,8 @@ extension CommandFailure {
             switch error.code {
             case .noBus, .noDaemon, .noAnswer, .nameTaken: ExitCode.unavailable
             case .notPermitted: ExitCode.notPermitted
-            case .refused("NotAvailable"): ExitCode.unavailable
+            case .refused("NotAvailable"), .refused("LimitExceeded"): ExitCode.unavailable
+            case .refused("BusyWithCall"): ExitCode.busy
             case .refused("BadConfiguration"): ExitCode.configuration
             case .refused("InvalidArgument"): ExitCode.usage
             case .refused, .other: ExitCode.software

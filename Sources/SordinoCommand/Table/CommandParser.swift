@@ -8,6 +8,8 @@ struct Invocation: Equatable, Sendable {
     /// The values of options, in the order given.
     var values: [String: [String]] = [:]
     var arguments: [String] = []
+    /// The program and its arguments, after `--`, where the command takes one.
+    var program: [String] = []
     /// `--help`: only explain the command.
     var wantsHelp = false
 
@@ -82,13 +84,13 @@ struct CommandParser {
 
     private mutating func take(_ word: String) throws(UsageError) {
         if word == "--" {
-            invocation.arguments += rest
+            if spec.program != nil { invocation.program = Array(rest) } else { invocation.arguments += rest }
             rest = []
         } else if word == "--help" || word == "-h" {
             invocation.wantsHelp = true
         } else if word.hasPrefix("-"), word != "-" {
             try takeOption(word)
-        } else if spec.argument?.count == .command {
+        } else if spec.program != nil, spec.argument == nil || !invocation.arguments.isEmpty {
             throw UsageError(message: "“\(spec.name.rawValue)” takes its command after --, not “\(word.shown())”")
         } else {
             invocation.arguments.append(word)
@@ -132,6 +134,9 @@ struct CommandParser {
     }
 
     private func checkArguments() throws(UsageError) {
+        if let program = spec.program, program.isRequired, invocation.program.isEmpty {
+            throw UsageError(message: "“\(spec.name.rawValue)” needs \(program.usage): \(program.summary)")
+        }
         let count = invocation.arguments.count
         guard let argument = spec.argument else {
             guard count == 0 else {
@@ -143,7 +148,7 @@ struct CommandParser {
             return
         }
         switch argument.count {
-        case .one, .oneOrMore, .command:
+        case .one, .oneOrMore:
             if count == 0 {
                 throw UsageError(message: "“\(spec.name.rawValue)” needs \(argument.usage): \(argument.summary)")
             }
@@ -156,8 +161,11 @@ struct CommandParser {
                     + "“\(invocation.arguments[1].shown())”")
         default: break
         }
-        if argument.count != .command, invocation.arguments.contains("") {
-            throw UsageError(message: "“\(spec.name.rawValue)” was given an empty \(argument.placeholder)")
+        for word in invocation.arguments {
+            guard !word.isEmpty else {
+                throw UsageError(message: "“\(spec.name.rawValue)” was given an empty \(argument.placeholder)")
+            }
+            try check(word, of: "“\(spec.name.rawValue)”", argument.kind)
         }
     }
 

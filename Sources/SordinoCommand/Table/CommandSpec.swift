@@ -33,8 +33,6 @@ struct OptionSpec: Sendable {
 struct ArgumentSpec: Sendable {
     enum Count: Sendable {
         case one, optional, any, oneOrMore
-        /// A program and its arguments, after `--`.
-        case command
     }
 
     let placeholder: String
@@ -48,14 +46,23 @@ struct ArgumentSpec: Sendable {
         case .optional: "[\(placeholder)]"
         case .any: "[\(placeholder)…]"
         case .oneOrMore: "\(placeholder)…"
-        case .command: "-- \(placeholder)…"
         }
     }
 }
 
+/// A program and its arguments, after `--`.
+struct ProgramSpec: Sendable {
+    let isRequired: Bool
+    let summary: String
+
+    static let placeholder = "COMMAND"
+
+    var usage: String { isRequired ? "-- \(Self.placeholder)…" : "[-- \(Self.placeholder)…]" }
+}
+
 /// Every command that there is. Its text is what is typed, a space between the words.
 enum CommandName: String, CaseIterable, Sendable {
-    case run, status, monitor, off, on, ignore, explain, classify, restore
+    case run, status, monitor, hold, off, on, ignore, explain, classify, restore
     case configCheck = "config check"
     case configShow = "config show"
     case configReload = "config reload"
@@ -73,21 +80,32 @@ struct CommandSpec: Sendable {
     let details: String
     let options: [OptionSpec]
     let argument: ArgumentSpec?
+    let program: ProgramSpec?
 
     init(
         _ name: CommandName, _ summary: String, details: String = "", options: [OptionSpec] = [],
-        argument: ArgumentSpec? = nil
+        argument: ArgumentSpec? = nil, program: ProgramSpec? = nil
     ) {
         self.name = name
         self.summary = summary
         self.details = details
         self.options = options
         self.argument = argument
+        self.program = program
     }
 
     /// `[--server auto|pipewire|pulseaudio]`, `[--config FILE]`, …
     var usageParts: [String] {
-        options.map { $0.repeats ? "[\($0.usage)]…" : "[\($0.usage)]" } + (argument.map { [$0.usage] } ?? [])
+        let options = options.map { $0.repeats ? "[\($0.usage)]…" : "[\($0.usage)]" }
+        let words = [argument?.usage].compactMap(\.self)
+        // A program of its own takes all that follows; beside one, an argument comes first.
+        return (program == nil ? options + words : words + options) + [program?.usage].compactMap(\.self)
+    }
+
+    /// The words after the options and what they are, for help.
+    var words: [(placeholder: String, summary: String)] {
+        [argument.map { ($0.placeholder, $0.summary) }, program.map { (ProgramSpec.placeholder, $0.summary) }]
+            .compactMap(\.self)
     }
 
     /// `run [--server auto|pipewire|pulseaudio] [--config FILE] [--replace]`.

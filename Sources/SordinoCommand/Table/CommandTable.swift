@@ -1,3 +1,5 @@
+import AudioSession
+
 /// The command line of `sordino`, in one table.
 enum CommandTable {
     static let summary = "lowers or pauses what must give way to a call, and puts it back exactly as it was"
@@ -16,6 +18,7 @@ enum CommandTable {
         (69, "no sound server, or no running Sordino"),
         (70, "an internal fault"),
         (73, "a file cannot be written"),
+        (75, "busy with a call: a recording is refused"),
         (77, "not permitted"),
         (78, "the configuration is wrong"),
     ]
@@ -56,6 +59,7 @@ enum CommandTable {
             .monitor, "print one line for each event, until interrupted",
             details: "With --json each line is one JSON object with the keys time and event and the object concerned.",
             options: [.flag("json", "print JSON Lines")]),
+        hold,
         CommandSpec(
             .off, "undo all effects and leave every stream alone; claims are kept",
             options: [.value("for", "SECONDS", .seconds, "stay in the foreground that long, then switch on again")]),
@@ -69,6 +73,32 @@ enum CommandTable {
                 .flag("hidden-gain", "also clear a gain on PipeWire streams that no mixer shows, whoever left it")
             ]),
     ]
+
+    private static let kinds = AudioSessionClientKind.allCases.map(\.rawValue)
+    private static let outputs = AudioSessionOutput.allCases.map(\.rawValue)
+
+    private static let hold = CommandSpec(
+        .hold, "hold a claim while a command, a time or the terminal lasts",
+        details: """
+            What the command plays and records belongs to the claim: it is taken for what KIND says, gives way to nothing \
+            that the claim does, and everything else gives way as the table of effects has it. A call is activated at \
+            once. Signals are passed on to the command, and its exit status is this command's, 128 + n for a signal. \
+            With a time and a command, the claim ends with whichever ends first, and the command goes on.
+
+            A recording is refused while a call lasts: exit 75, with a line that names who is in it. When the daemon \
+            restarts, the claim is acquired again.
+            """,
+        options: [
+            .value(
+                "output", outputs.joined(separator: "|"), .choice(outputs), "where it is to sound; system by default"),
+            .value("name", "NAME", .word, "what the claim's owner is called; by default the command's name"),
+            .value("for", "SECONDS", .seconds, "hold the claim no longer than this"),
+            .flag("interrupting", "interrupt the calls and recordings of others while it is held"),
+            .flag("verbose", "say on the standard error what the claim is told, a line for each event"),
+        ],
+        argument: ArgumentSpec(
+            placeholder: "KIND", kind: .choice(kinds), count: .one, summary: "one of \(listed(kinds))"),
+        program: ProgramSpec(isRequired: false, summary: "the program and its arguments; without one, Ctrl-C ends it"))
 
     /// Single streams and programs.
     private static let streams: [CommandSpec] = [
@@ -117,8 +147,7 @@ enum CommandTable {
                 .value("source", "NAME", repeats: true, "a null source to have"),
                 .value("card", "PRESET", repeats: true, "a virtual sound card to have"),
             ],
-            argument: ArgumentSpec(
-                placeholder: "COMMAND", kind: .word, count: .command, summary: "the program and its arguments")),
+            program: ProgramSpec(isRequired: true, summary: "the program and its arguments")),
         CommandSpec(
             .demo, "show the whole thing on a private sound server, in under 30 s",
             options: [

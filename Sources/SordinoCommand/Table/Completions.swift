@@ -61,9 +61,16 @@ enum Completions {
 
     private static func bashWords(_ spec: CommandSpec) -> String {
         var words = spec.options.map { "--\($0.name)" } + ["--help"]
-        if spec.name == .help { words += firstWords }
+        words += argumentWords(spec)
         let files = spec.argument?.kind == .file ? " files=1" : ""
         return "        \"\(spec.name.rawValue)\") words=\"\(words.joined(separator: " "))\"\(files) ;;"
+    }
+
+    /// What the argument can be, where that is known.
+    private static func argumentWords(_ spec: CommandSpec) -> [String] {
+        if spec.name == .help { return firstWords }
+        guard case .choice(let words) = spec.argument?.kind else { return [] }
+        return words
     }
 
     // MARK: zsh
@@ -121,14 +128,15 @@ enum Completions {
     private static func zshCase(_ spec: CommandSpec, pattern: String) -> String {
         var specs = spec.options.map(zshOption) + ["'--help[explain]'"]
         if let argument = spec.argument {
+            let words = argumentWords(spec)
             let action =
-                argument.kind == .file ? "_files" : spec.name == .help ? "(\(firstWords.joined(separator: " ")))" : ""
+                argument.kind == .file ? "_files" : words.isEmpty ? "" : "(\(words.joined(separator: " ")))"
             switch argument.count {
-            case .command: specs.append("'*:::command:_normal'")
             case .one, .optional: specs.append("'1:\(argument.placeholder):\(action)'")
             case .any, .oneOrMore: specs.append("'*:\(argument.placeholder):\(action)'")
             }
         }
+        if spec.program != nil { specs.append("'*:::command:_normal'") }
         return "        \(pattern)) _arguments \(specs.joined(separator: " ")) ;;"
     }
 

@@ -26,8 +26,7 @@ enum HelpText {
     static func command(_ spec: CommandSpec) -> String {
         var parts = [usage(spec), wrap(capitalized(spec.summary) + ".", indent: 0)]
         parts += spec.details.split(separator: "\n\n").map { wrap(String($0), indent: 0) }
-        let rows =
-            spec.options.map { ($0.usage, $0.summary) } + (spec.argument.map { [($0.placeholder, $0.summary)] } ?? [])
+        let rows = spec.options.map { ($0.usage, $0.summary) } + spec.words
         if !rows.isEmpty { parts.append(columns(rows)) }
         return parts.joined(separator: "\n\n") + "\n"
     }

@@ -46,8 +46,8 @@ enum ManPage {
         var text = ".SS \(Roff.escaped(spec.name.rawValue))\n" + Roff.line(HelpText.capitalized(spec.summary) + ".")
         for paragraph in spec.details.split(separator: "\n\n") { text += ".PP\n" + Roff.line(String(paragraph)) }
         for option in spec.options { text += ".TP\n.B \(Roff.escaped(option.usage))\n" + Roff.line(option.summary) }
-        if let argument = spec.argument {
-            text += ".TP\n.I \(Roff.escaped(argument.placeholder))\n" + Roff.line(argument.summary)
+        for (placeholder, summary) in spec.words {
+            text += ".TP\n.I \(Roff.escaped(placeholder))\n" + Roff.line(summary)
         }
         return text
     }

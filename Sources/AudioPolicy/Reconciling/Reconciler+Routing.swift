@@ -1,0 +1,95 @@
+import EventLoop
+
+/// Taking a claim's streams to the device of its wish, and back. The default device is never touched (field cases RTE-06
+/// and RTE-07), and a foreign move is not moved back.
+extension Reconciler {
+    /// Brings streams to the devices that they are wanted on, and those that are wanted nowhere any more back.
+    mutating func route(_ wanted: [StreamID: DeviceID], in graph: ServerGraph, now: LoopInstant) {
+        for (id, target) in wanted.sorted(by: { $0.key < $1.key }) {
+            guard let stream = graph.streams[id], stream.isMovable, stream.device != nil else { continue }
+            guard let route = routes[id] else {
+                guard stream.device != target else { continue }
+                begin(stream, to: target, in: graph, now: now)
+                continue
+            }
+            guard route.target != target else { continue }
+            routes[id] = StreamRoute(target: target, back: route.back)
+            move(stream, to: target, in: graph, now: now)
+        }
+        for (id, route) in routes.sorted(by: { $0.key < $1.key }) where wanted[id] == nil && route.target != nil {
+            guard !route.isLeft, let stream = graph.streams[id] else {
+                endRoute(id, now: now)
+                continue
+            }
+            let back = route.back.flatMap { graph.devices[$0] == nil ? nil : $0 }
+            routes[id] = StreamRoute(target: nil, back: back)
+            // Where the device has gone the server has moved it already.
+            if isBack(stream, back, graph), back != nil { endRoute(id, now: now) } else {
+                move(stream, to: back, in: graph, now: now)
+            }
+        }
+    }
+
+    /// A stream as it is now: it has arrived, is back, or is somebody else's.
+    mutating func observeRoute(of stream: ServerStream, in graph: ServerGraph, now: LoopInstant) {
+        guard var route = routes[stream.id], stream.device != nil else { return }
+        if let target = route.target {
+            if stream.device == target {
+                route.hasArrived = true
+                routes[stream.id] = route
+            } else if route.hasArrived, !route.isLeft, graph.devices[target] != nil {
+                leaveRoute(of: stream.id, now: now)
+            }
+        } else if isBack(stream, route.back, graph) {
+            endRoute(stream.id, now: now)
+        }
+    }
+
+    /// Takes up a stream that an earlier run has moved: it goes back, or on where a claim wants it again.
+    mutating func adoptRoute(of stream: ServerStream, back: DeviceID?) {
+        routes[stream.id] = StreamRoute(target: stream.device, back: back, hasArrived: true)
+    }
+
+    /// It is where somebody else wants it, or where it cannot be moved from: so it stays, until the wish is another one.
+    mutating func leaveRoute(of id: StreamID, now: LoopInstant) {
+        routes[id]?.isLeft = true
+        letGoOfRoute(id, now: now)
+    }
+
+    /// The stream is gone, or back.
+    mutating func endRoute(_ id: StreamID, now: LoopInstant) {
+        if routes.removeValue(forKey: id) != nil { letGoOfRoute(id, now: now) }
+    }
+
+    private mutating func letGoOfRoute(_ id: StreamID, now: LoopInstant) {
+        guard let entry = ledger.routes[id] else { return }
+        if let key = entry.restoreKey { stored.routeEnded(key, id, now: now) }
+        ledger.append(.routeDone(id))
+    }
+
+    private func isBack(_ stream: ServerStream, _ back: DeviceID?, _ graph: ServerGraph) -> Bool {
+        stream.device == back ?? (stream.id.direction == .output ? graph.defaultOutput : graph.defaultInput)
+    }
+
+    private mutating func begin(
+        _ stream: ServerStream, to target: DeviceID, in graph: ServerGraph, now: LoopInstant
+    ) {
+        let back = isBack(stream, nil, graph) ? nil : stream.device
+        routes[stream.id] = StreamRoute(target: target, back: back)
+        if isPulseAudio, healsRestoreEntries, let key = stream.restoreKey {
+            stored.track(key, now: now)
+            if ledger.stored[key] == nil { ledger.append(.stored(key: key, entry: stored.own(key))) }
+        }
+        ledger.append(.route(stream.id, back: back, restoreKey: isPulseAudio ? stream.restoreKey : nil))
+        move(stream, to: target, in: graph, now: now)
+    }
+
+    private mutating func move(_ stream: ServerStream, to device: DeviceID?, in graph: ServerGraph, now: LoopInstant) {
+        if isPulseAudio, let key = stream.restoreKey, stored.isTracked(key) {
+            let name = device.flatMap { graph.devices[$0]?.name }
+            stored.moved(key, stream.id, to: name, now: now)
+            if ledger.stored[key] != nil { ledger.append(.storedDevice(key: key, name)) }
+        }
+        operations.append(.move(stream.id, device))
+    }
+}

@@ -1,0 +1,11 @@
+/// A stream that a claim's wish has taken to a device.
+struct StreamRoute: Equatable {
+    /// Where it is to be; `nil`: back where it was.
+    var target: DeviceID?
+    /// The device that it had of its own; `nil`: the default one, wherever that is.
+    var back: DeviceID?
+    /// Whether the server has shown it at its target.
+    var hasArrived = false
+    /// Somebody else has moved it: it is theirs, until the wish is another one.
+    var isLeft = false
+}

@@ -1,0 +1,177 @@
+import AudioPolicy
+import AudioSession
+import AudioSessionTestHelper
+import Testing
+
+/// A claim's streams go to the device of its wish, and back, and nothing else moves.
+@Suite struct RoutingTests {
+    private struct Caller {
+        var claim: ClaimID
+        var voice: StreamID
+    }
+
+    /// A program with a call claim and a voice on the default device.
+    private func call(
+        _ desk: Desk, output: AudioSessionOutput = .system, kind: AudioSessionClientKind = .groupCall
+    ) throws -> Caller {
+        let pid = desk.session.processes.start("caller")
+        let policy = try #require(desk.session.policy)
+        let claim = try policy.acquire(
+            kind, output: output, owner: ClaimOwner(name: "caller", pid: pid, connection: ":1.9"),
+            options: ClaimOptions())
+        let voice = desk.server.start("caller", role: "phone", pid: pid)
+        desk.settle()
+        return Caller(claim: claim, voice: voice)
+    }
+
+    private func device(_ id: StreamID, _ desk: Desk) -> DeviceID? { desk.server.streams[id]?.info.device }
+
+    private func storedDevice(_ id: StreamID, _ desk: Desk) -> String? {
+        desk.server.streams[id]?.info.restoreKey.flatMap { desk.server.graph().restoreEntries[$0]?.device }
+    }
+
+    private func headsetFirst(_ kind: ServerKind) -> Desk {
+        let desk = Desk(kind)
+        desk.server.setDefault(desk.headset)
+        desk.settle()
+        return desk
+    }
+
+    @Test(arguments: bothKinds)
+    func `RTE-07: a wish moves the claim's streams alone, and its end moves them back`(kind: ServerKind) throws {
+        let desk = headsetFirst(kind)
+        let game = desk.server.start("game", pid: desk.session.processes.start("game"))
+        let caller = try call(desk, output: .speaker)
+        #expect(device(caller.voice, desk) == desk.speakers && device(game, desk) == desk.headset)
+        #expect(desk.session.status()?.ledger.entries != 0)
+        desk.session.policy?.update(caller.claim, output: .system)
+        desk.settle()
+        #expect(device(caller.voice, desk) == desk.headset && storedDevice(caller.voice, desk) == nil)
+        desk.expectNoTrace()
+    }
+
+    @Test(arguments: bothKinds)
+    func `RTE-06: a claim released in the middle leaves no preference behind`(kind: ServerKind) throws {
+        let desk = headsetFirst(kind)
+        let caller = try call(desk, output: .speaker)
+        desk.session.policy?.release(caller.claim)
+        desk.settle()
+        #expect(device(caller.voice, desk) == desk.headset && storedDevice(caller.voice, desk) == nil)
+        #expect(desk.server.graph().defaultOutput == desk.headset)
+        desk.expectNoTrace()
+    }
+
+    @Test func `a stream that ends where it was taken leaves its user's stored preference`() throws {
+        let desk = headsetFirst(.pulseaudio)
+        let caller = try call(desk, output: .speaker)
+        desk.server.stop(caller.voice)
+        desk.settle()
+        desk.session.policy?.release(caller.claim)
+        desk.settle()
+        #expect(desk.server.graph().restoreEntries.values.allSatisfy { $0.device == nil })
+        desk.expectNoTrace()
+    }
+
+    @Test(arguments: bothKinds)
+    func `a wish without such a device changes nothing`(kind: ServerKind) throws {
+        let desk = headsetFirst(kind)
+        let caller = try call(desk, output: .receiver)
+        #expect(device(caller.voice, desk) == desk.headset)
+        desk.expectNoTrace()
+    }
+
+    @Test(arguments: bothKinds)
+    func `a subordinate's wish waits until it wins`(kind: ServerKind) throws {
+        let desk = headsetFirst(kind)
+        let first = try call(desk, output: .system)
+        let second = try #require(desk.session.policy).acquire(
+            .groupCall, output: .system, owner: ClaimOwner(name: "other", pid: 1, connection: ":1.2"),
+            options: ClaimOptions())
+        desk.session.policy?.update(first.claim, output: .speaker)
+        desk.settle()
+        #expect(device(first.voice, desk) == desk.headset)
+        desk.session.policy?.release(second)
+        desk.settle()
+        #expect(device(first.voice, desk) == desk.speakers)
+    }
+
+    @Test(arguments: bothKinds)
+    func `a call takes its route when it is activated`(kind: ServerKind) throws {
+        let desk = headsetFirst(kind)
+        let caller = try call(desk, output: .speaker, kind: .call)
+        #expect(device(caller.voice, desk) == desk.headset)
+        desk.session.policy?.setActivated(caller.claim, true)
+        desk.settle()
+        #expect(device(caller.voice, desk) == desk.speakers)
+    }
+
+    @Test(arguments: bothKinds)
+    func `a stream that somebody else moves meanwhile is theirs`(kind: ServerKind) throws {
+        let desk = headsetFirst(kind)
+        let third = desk.server.addDevice("hdmi")
+        let caller = try call(desk, output: .speaker)
+        desk.server.move(caller.voice, to: third)
+        desk.settle()
+        desk.session.policy?.release(caller.claim)
+        desk.settle()
+        #expect(device(caller.voice, desk) == third)
+        desk.expectNoTrace()
+    }
+
+    @Test(arguments: bothKinds)
+    func `a device that is chosen takes the winner's streams until the choice is given back`(kind: ServerKind) throws {
+        let desk = Desk(kind)
+        let caller = try call(desk)
+        let policy = try #require(desk.session.policy)
+        try policy.selectDevice("hs")
+        desk.settle()
+        #expect(device(caller.voice, desk) == desk.headset)
+        #expect(policy.route().outputs == [.headphones])
+        #expect(desk.session.status()?.devices.first { $0.current && $0.direction == "output" }?.id == "hs")
+        try policy.selectDevice(nil)
+        desk.settle()
+        #expect(device(caller.voice, desk) == desk.speakers)
+        desk.expectNoTrace()
+        #expect(throws: SessionControlError.unknownDevice("nowhere", known: ["hs", "spk"])) {
+            try policy.selectDevice("nowhere")
+        }
+    }
+
+    @Test(arguments: bothKinds)
+    func `a chosen device that goes away is told, and given up`(kind: ServerKind) throws {
+        let desk = Desk(kind)
+        let caller = try call(desk)
+        try desk.session.policy?.selectDevice("hs")
+        desk.settle()
+        desk.server.removeDevice(desk.headset)
+        desk.settle()
+        #expect(device(caller.voice, desk) == desk.speakers)
+        let told = desk.session.deliveries.filter { $0.claim == caller.claim }.map(\.event)
+        #expect(
+            told.last
+                == .outputRouteChanged(reason: .oldDeviceUnavailable, route: AudioRoute(outputs: [.builtInSpeaker])))
+        desk.expectNoTrace()
+    }
+
+    @Test(arguments: bothKinds)
+    func `a daemon that is killed has its routes taken back by the next one`(kind: ServerKind) throws {
+        let desk = headsetFirst(kind)
+        let caller = try call(desk, output: .speaker)
+        desk.session.killDaemon()
+        desk.settle()
+        desk.session.startDaemon()
+        desk.settle()
+        #expect(device(caller.voice, desk) == desk.headset && storedDevice(caller.voice, desk) == nil)
+        desk.expectNoTrace()
+    }
+
+    @Test(arguments: bothKinds)
+    func `off takes every route back`(kind: ServerKind) throws {
+        let desk = headsetFirst(kind)
+        let caller = try call(desk, output: .speaker)
+        desk.session.policy?.setEnabled(false)
+        desk.settle()
+        #expect(device(caller.voice, desk) == desk.headset)
+        desk.expectNoTrace()
+    }
+}
