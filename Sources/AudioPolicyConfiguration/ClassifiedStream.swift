@@ -38,7 +38,7 @@ public struct ClassifiedStream: Equatable, Sendable, Codable {
 extension StreamDump {
     /// What each stream would be taken for, in the file's order.
     public func classified(file: String, settings: PolicySettings) -> [ClassifiedStream] {
-        var classifier = StreamClassifier(settings: settings, processes: processes)
+        let classifier = StreamClassifier(settings: settings, processes: processes)
         _ = classifier.reset(graph: graph, kind: kind)
         return order.compactMap { id in
             guard let found = classifier[id] else { return nil }

@@ -35,7 +35,7 @@ public final class ProcessDirectory: ProcessInspector {
     public func process(namespaced pid: Int32, executable: String) -> ProcessFacts? {
         var inner: [Int32: Int32] = [:]
         for candidate in processes() {
-            inner[candidate] = innerPids[candidate] ?? ProcessStatus(read("\(candidate)/status"))?.innerPid ?? candidate
+            inner[candidate] = innerPids[candidate] ?? status(candidate)?.innerPid ?? candidate
         }
         // Only processes that are new since the last time cost a read.
         innerPids = inner
@@ -59,11 +59,13 @@ public final class ProcessDirectory: ProcessInspector {
             current.facts.sessionID = stat.session
             return current
         }
-        guard let status = ProcessStatus(read("\(pid)/status")) else { return nil }
+        guard let status = status(pid) else { return nil }
+        let unit = withFile("\(pid)/cgroup") { ControlGroup.leaf($0) }
         let facts = ProcessFacts(
             pid: pid, parent: stat.parent, userID: status.userID, started: started(stat.startTicks),
             executable: executable(pid), name: stat.name, sessionID: stat.session,
-            applicationUnit: ControlGroup.applicationUnit(read("\(pid)/cgroup") ?? ""), sandbox: sandbox(pid))
+            applicationUnit: unit.flatMap { ControlGroup.isApplication($0) ? $0 : nil },
+            sandbox: sandbox(pid, unit: unit))
         let item = Known(startTicks: stat.startTicks, facts: facts)
         if known.count >= Self.mostKnown { known.removeAll() }
         known[pid] = item
@@ -82,19 +84,19 @@ public final class ProcessDirectory: ProcessInspector {
     }
 
     private func executable(_ pid: Int32) -> String {
-        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
-        let length = readlink("\(root)/\(pid)/exe", &buffer, Int(PATH_MAX))
-        guard length > 0 else { return "" }
-        let path = String(decoding: buffer[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let path = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
+            guard let start = buffer.baseAddress else { return "" }
+            let length = readlink("\(root)/\(pid)/exe", start, buffer.count)
+            return String(decoding: UnsafeRawBufferPointer(start: start, count: max(length, 0)), as: UTF8.self)
+        }
         // A program replaced while it runs.
         let deleted = " (deleted)"
         return path.hasSuffix(deleted) ? String(path.dropLast(deleted.count)) : path
     }
 
-    private func sandbox(_ pid: Int32) -> ProcessFacts.Sandbox? {
-        if let info = read("\(pid)/root/.flatpak-info"), let sandbox = Sandboxes.flatpak(info) { return sandbox }
-        let label = read("\(pid)/attr/apparmor/current") ?? read("\(pid)/attr/current") ?? ""
-        return Sandboxes.snap(label: label, cgroup: read("\(pid)/cgroup") ?? "")
+    private func sandbox(_ pid: Int32, unit: String?) -> ProcessFacts.Sandbox? {
+        if let info = text("\(pid)/root/.flatpak-info"), let sandbox = Sandboxes.flatpak(info) { return sandbox }
+        return Sandboxes.snap(label: text("\(pid)/attr/apparmor/current") ?? text("\(pid)/attr/current"), unit: unit)
     }
 
     private func processes() -> [Int32] {
@@ -111,31 +113,21 @@ public final class ProcessDirectory: ProcessInspector {
     }
 
     /// The one file that every question needs.
-    private func stat(_ pid: Int32) -> ProcessStat? {
-        let descriptor = open("\(root)/\(pid)/stat", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        return withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 1) { buffer in
-            let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-            return count > 0 ? ProcessStat(UnsafeRawBufferPointer(rebasing: buffer[..<count])) : nil
-        }
-    }
+    private func stat(_ pid: Int32) -> ProcessStat? { withFile("\(pid)/stat") { ProcessStat($0) } }
 
-    /// `nil` where there is no such file, or it may not be read.
-    private func read(_ path: String) -> String? {
+    private func status(_ pid: Int32) -> ProcessStatus? { withFile("\(pid)/status") { ProcessStatus($0) } }
+
+    private func text(_ path: String) -> String? { withFile(path) { String(decoding: $0, as: UTF8.self) } }
+
+    /// What is in a file, up to 8 kB of it; `nil` where there is no such file, it may not be read, or it is empty.
+    private func withFile<Result>(_ path: String, _ body: (UnsafeRawBufferPointer) -> Result?) -> Result? {
         let descriptor = open("\(root)/\(path)", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 8192)
-        var length = 0
-        while length < bytes.count {
-            let count = bytes.withUnsafeMutableBytes { buffer in
-                Glibc.read(descriptor, buffer.baseAddress.map { $0 + length }, buffer.count - length)
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { break }
-            length += count
+        return withUnsafeTemporaryAllocation(byteCount: 8192, alignment: 1) { buffer in
+            // The kernel gives all that there is at once, but for what does not fit.
+            let count = read(descriptor, buffer.baseAddress, buffer.count)
+            return count > 0 ? body(UnsafeRawBufferPointer(rebasing: buffer[..<count])) : nil
         }
-        return length == 0 ? nil : String(decoding: bytes[..<length], as: UTF8.self)
     }
 }

@@ -26,7 +26,7 @@ struct ProcessStat {
     }
 }
 
-/// Fields with single blanks between them.
+/// Fields with blanks between them.
 private struct StatFields {
     var text: UnsafeRawBufferPointer
     private var position = 0
@@ -64,35 +64,35 @@ struct ProcessStatus {
     var userID: UInt32
     var innerPid: Int32?
 
-    init?(_ text: String?) {
-        guard let text else { return nil }
-        var user: UInt32?
-        for line in text.split(separator: "\n") {
-            let fields = line.split(whereSeparator: { $0 == "\t" || $0 == " " })
-            if fields.first == "Uid:", fields.count > 1 { user = UInt32(fields[1]) }
-            if fields.first == "NSpid:", let last = fields.last { innerPid = Int32(last) }
+    init?(_ text: UnsafeRawBufferPointer) {
+        var user: Int64?
+        for line in text.split(separator: UInt8(ascii: "\n")) {
+            var fields = StatFields(text: UnsafeRawBufferPointer(rebasing: line))
+            guard let name = fields.next() else { continue }
+            if name.elementsEqual("Uid:".utf8) { user = fields.number() }
+            if name.elementsEqual("NSpid:".utf8) {
+                while let pid = fields.number() { innerPid = Int32(truncatingIfNeeded: pid) }
+            }
         }
         guard let user else { return nil }
-        userID = user
+        userID = UInt32(truncatingIfNeeded: user)
     }
 }
 
 enum ControlGroup {
-    /// The leaf of `/proc/PID/cgroup`, if it is an application's own.
-    static func applicationUnit(_ text: String) -> String? {
-        guard let leaf = leaf(text), leaf.hasPrefix("app-"), leaf.hasSuffix(".scope") || leaf.hasSuffix(".service")
-        else {
-            return nil
-        }
-        return leaf
+    /// Whether a unit is an application's own.
+    static func isApplication(_ unit: String) -> Bool {
+        unit.hasPrefix("app-") && (unit.hasSuffix(".scope") || unit.hasSuffix(".service"))
     }
 
-    /// Of the unified hierarchy, or of systemd's own in the old layout.
-    static func leaf(_ text: String) -> String? {
-        for line in text.split(separator: "\n") where line.hasPrefix("0::") || line.contains(":name=systemd:") {
-            if let leaf = line.split(separator: "/").last, line.contains("/"), !leaf.hasSuffix(":") {
-                return String(leaf)
-            }
+    /// The leaf in `/proc/PID/cgroup`, of the unified hierarchy or of systemd's own in the old layout; `nil` at the root.
+    static func leaf(_ text: UnsafeRawBufferPointer) -> String? {
+        for line in text.split(separator: UInt8(ascii: "\n")) {
+            let fields = line.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
+            guard fields.count == 3, fields[1].isEmpty || fields[1].elementsEqual("name=systemd".utf8),
+                let leaf = fields[2].split(separator: UInt8(ascii: "/")).last
+            else { continue }
+            return String(decoding: leaf, as: UTF8.self)
         }
         return nil
     }
@@ -121,9 +121,8 @@ enum Sandboxes {
     }
 
     /// From the security label, `snap.NAME.APP (enforce)`, or the unit `snap.NAME.APP-UUID.scope`.
-    static func snap(label: String, cgroup: String) -> ProcessFacts.Sandbox? {
-        let unit = ControlGroup.leaf(cgroup)
-        for text in [label, unit ?? ""] where text.hasPrefix("snap.") {
+    static func snap(label: String?, unit: String?) -> ProcessFacts.Sandbox? {
+        for case let text? in [label, unit] where text.hasPrefix("snap.") {
             let parts = text.split(separator: ".")
             guard parts.count >= 3 else { continue }
             return ProcessFacts.Sandbox(application: String(parts[1]), instance: instance(unit))

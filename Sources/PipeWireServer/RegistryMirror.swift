@@ -116,6 +116,8 @@ final class RegistryMirror {
             let properties = readProperties(dictionary)
             let client = ClientObject(id: id, serial: serial(properties, id), properties: properties, mirror: self)
             clients.updateValue(client, forKey: id)?.close()
+            // Told before it has a stream: what can be found out of its process is, while nothing waits for it.
+            changed(client)
             services.bind(id, type, PW_VERSION_CLIENT).map(client.attach)
         } else if strcmp(type, cpw_type_device()) == 0 {
             let properties = readProperties(dictionary)

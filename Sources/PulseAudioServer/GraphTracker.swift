@@ -29,6 +29,7 @@ final class GraphTracker {
     private var deviceNames: [DeviceID: String] = [:]
     private var monitors: [DeviceID: (name: String, isHardware: Bool)] = [:]
     private var cards: Set<UInt32> = []
+    private var clients: Set<UInt32> = []
     private var policies: [UInt32: ForeignPolicy] = [:]
     private var restoreModules: Set<UInt32> = []
     /// What the server calls its defaults; a device of that name need not exist.
@@ -64,6 +65,7 @@ final class GraphTracker {
                 if let failure { done(failure) }
             })
         readModules()
+        readClients()
         readCards()
         readSinks()
         readSources()
@@ -92,6 +94,7 @@ final class GraphTracker {
         case PA_SUBSCRIPTION_EVENT_SINK: deviceEvent(event, object, .output)
         case PA_SUBSCRIPTION_EVENT_SOURCE: deviceEvent(event, object, .input)
         case PA_SUBSCRIPTION_EVENT_CARD: cardEvent(event, object)
+        case PA_SUBSCRIPTION_EVENT_CLIENT: clientEvent(event, object)
         case PA_SUBSCRIPTION_EVENT_MODULE: moduleEvent(event)
         case PA_SUBSCRIPTION_EVENT_SERVER: settle(object)
         default: break
@@ -133,6 +136,16 @@ final class GraphTracker {
         }
     }
 
+    /// Asked for once, when it has said who it is, which is its first change: so that what can be found out of its process
+    /// is before it has a stream that waits for it.
+    private func clientEvent(_ event: PulseEvent, _ object: Object) {
+        switch event.change {
+        case .new: break
+        case .change: if !clients.contains(event.index), event.index != context.clientIndex { ask(object) }
+        case .remove: if clients.remove(event.index) != nil { emit([.clientRemoved(UInt64(event.index))]) }
+        }
+    }
+
     private func moduleEvent(_ event: PulseEvent) {
         switch event.change {
         case .new: readModules(event.index)
@@ -167,6 +180,7 @@ final class GraphTracker {
         case PA_SUBSCRIPTION_EVENT_SINK: readSinks(object.index, answered)
         case PA_SUBSCRIPTION_EVENT_SOURCE: readSources(object.index, answered)
         case PA_SUBSCRIPTION_EVENT_CARD: readCards(object.index, answered)
+        case PA_SUBSCRIPTION_EVENT_CLIENT: readClients(object.index, answered)
         default: readServer(answered)
         }
     }
@@ -231,6 +245,14 @@ final class GraphTracker {
         collect(index, context.cards, answered) { [unowned self] (info: pa_card_info) in
             cards.insert(info.index)
             return .card(ServerCard(info))
+        }
+    }
+
+    private func readClients(_ index: UInt32? = nil, _ answered: @escaping () -> Void = {}) {
+        collect(index, context.clients, answered) { [unowned self] (info: pa_client_info) in
+            guard info.index != context.clientIndex else { return nil }
+            clients.insert(info.index)
+            return .client(ServerClient(info))
         }
     }
 

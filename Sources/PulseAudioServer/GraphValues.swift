@@ -72,6 +72,12 @@ extension ServerDevice {
     }
 }
 
+extension ServerClient {
+    init(_ info: pa_client_info) {
+        self.init(id: UInt64(info.index), properties: PropertyReader(info.proplist).all)
+    }
+}
+
 extension ServerCard {
     init(_ info: pa_card_info) {
         self.init(id: UInt64(info.index), name: text(info.name), properties: PropertyReader(info.proplist).all)

@@ -209,6 +209,5 @@ private let subscribed = pa_subscription_mask_t(
     rawValue: [
         PA_SUBSCRIPTION_MASK_SINK_INPUT, PA_SUBSCRIPTION_MASK_SOURCE_OUTPUT, PA_SUBSCRIPTION_MASK_SINK,
         PA_SUBSCRIPTION_MASK_SOURCE, PA_SUBSCRIPTION_MASK_CARD, PA_SUBSCRIPTION_MASK_MODULE,
-        PA_SUBSCRIPTION_MASK_SERVER,
-        // Not clients: each `pactl` is one, and streams carry their client's properties.
+        PA_SUBSCRIPTION_MASK_SERVER, PA_SUBSCRIPTION_MASK_CLIENT,
     ].reduce(0) { $0 | $1.rawValue })

@@ -172,6 +172,16 @@ extension PulseContext {
         }
     }
 
+    func clients(
+        _ index: UInt32?, _ each: @escaping (UnsafePointer<pa_client_info>) -> Void,
+        end: @escaping (ServerFailure?) -> Void
+    ) {
+        send(InfoRequest(each: each, end: end)) { context, request in
+            guard let index else { return pa_context_get_client_info_list(context, clientReply, request) }
+            return pa_context_get_client_info(context, index, clientReply, request)
+        }
+    }
+
     func modules(
         _ index: UInt32?, _ each: @escaping (UnsafePointer<pa_module_info>) -> Void,
         end: @escaping (ServerFailure?) -> Void
@@ -245,6 +255,12 @@ private func cardReply(
     _: OpaquePointer?, _ info: UnsafePointer<pa_card_info>?, _ end: Int32, _ userdata: UnsafeMutableRawPointer?
 ) {
     request(userdata) { (request: InfoRequest<pa_card_info>) in request.received(info, end) }
+}
+
+private func clientReply(
+    _: OpaquePointer?, _ info: UnsafePointer<pa_client_info>?, _ end: Int32, _ userdata: UnsafeMutableRawPointer?
+) {
+    request(userdata) { (request: InfoRequest<pa_client_info>) in request.received(info, end) }
 }
 
 private func moduleReply(

@@ -15,6 +15,7 @@ final class Bench {
     }
 
     let options: BenchCommand.Options
+    let progress = Progress()
 
     init(_ options: BenchCommand.Options) { self.options = options }
 
@@ -25,13 +26,15 @@ final class Bench {
         var rows: [Row] = []
         var code: Int32 = 0
         for group in Group.allCases where options.only.isEmpty || options.only.contains(group) {
-            writeError("measuring \(group.rawValue) …")
+            progress.begin(group.rawValue)
+            let start = monotonic()
             do {
                 rows += try await measure(group)
             } catch {
                 writeError("sordino-bench: \(group.rawValue): \(error)")
                 code = 1
             }
+            progress.end((monotonic() - start) / 1000)
         }
         do {
             let surroundings = try await surroundings(loadBefore: load)

@@ -170,9 +170,10 @@ extension Bench {
         let calls = Series((0..<options.runs + 3).map { _ in eight.calls(20) }.dropFirst(3).map { $0 })
         func row(_ what: String, _ measure: (Crowd) -> Double) -> Row {
             var times: (few: [Double], many: [Double]) = ([], [])
-            for _ in 0..<options.runs + 3 {
+            for run in 0..<options.runs + 3 {
                 times.few.append(measure(few))
                 times.many.append(measure(many))
+                progress.show(run + 1, of: options.runs + 3)
             }
             // The first ones find everything cold.
             let (own, beside) = (Series(Array(times.many.dropFirst(3))), Series(Array(times.few.dropFirst(3))))

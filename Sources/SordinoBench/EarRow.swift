@@ -21,7 +21,9 @@ extension Bench {
         _ = try await caller.play("voice", options)
         var times: [Double] = []
         var failures: [String] = []
-        for _ in 0..<min(max(self.options.runs, 6), 50) {
+        let runs = min(max(self.options.runs, 6), 50)
+        for run in 0..<runs {
+            progress.show(run, of: runs)
             try await meter.waitFor(tone, at: -20, within: 0.5)
             _ = meter.takeSamples()
             _ = try await meter.record(.milliseconds(300 + Int.random(in: 0..<40)))

@@ -22,7 +22,10 @@ extension Bench {
             var watched = [("Sordino", process.id)]
             if let manager = server.processID(.sessionManager) { watched.append(("WirePlumber", manager)) }
             let before = watched.map { contextSwitches($0.1) }
-            try await Task.sleep(for: .seconds(options.idleSeconds))
+            for second in 0..<options.idleSeconds {
+                progress.show(second, of: options.idleSeconds)
+                try await Task.sleep(for: .seconds(1))
+            }
             let figures = watched.indices.map { index in
                 (watched[index].0, Series([Double(contextSwitches(watched[index].1) - before[index])]))
             }
@@ -107,7 +110,9 @@ extension Bench {
             let server = try await server(kind, configuration: "")
             defer { server.stop() }
             var times: [Double] = []
-            for _ in 0..<max(options.runs / 2, 5) {
+            let runs = max(options.runs / 2, 5)
+            for run in 0..<runs {
+                progress.show(run, of: runs)
                 let daemon = SordinoRun()
                 times.append(try await daemon.start(in: server))
                 try await daemon.end()
@@ -125,7 +130,9 @@ extension Bench {
         var rows: [Row] = []
         for kind in HeadlessServerKind.allCases {
             var times: [Double] = []
-            for _ in 0..<max(options.runs / 3, 3) {
+            let runs = max(options.runs / 3, 3)
+            for run in 0..<runs {
+                progress.show(run, of: runs)
                 let began = monotonic()
                 let server = try await onThread { try HeadlessServer.start(HeadlessOptions(server: kind)) }
                 times.append(monotonic() - began)

@@ -41,9 +41,11 @@ final class SoundDuel {
     }
 
     /// Takes turns until each has been heard so often.
-    func run(_ runs: Int) async throws {
+    func run(_ runs: Int, showing progress: Progress) async throws {
         var left = runs
         var round = 0
+        var turns = 0
+        let rounds = (runs + Self.burstsPerTurn - 1) / Self.burstsPerTurn
         while left > 0 {
             let count = min(left, Self.burstsPerTurn)
             left -= count
@@ -53,6 +55,8 @@ final class SoundDuel {
             for index in contestants.indices {
                 let contestant = contestants[(index + round) % contestants.count]
                 try await turn(contestant, count)
+                turns += 1
+                progress.show(turns * runs / (contestants.count * rounds), of: runs)
             }
             for player in music { player.kill() }
             for tone in Self.music { try await meter.waitForSilence(tone) }
@@ -88,18 +92,27 @@ final class SoundDuel {
         try await contestant.end()
     }
 
-    /// One burst of the voice, with steady music on both sides.
+    /// One burst of the voice, with steady music on both sides of each change, however long that takes.
     private func record() async throws -> [Float] {
         _ = meter.takeSamples()
-        _ = try await meter.record(.milliseconds(320))
-        let voice = try player(Self.voice, 0.2, role: ["phone", "Communication"], latency: 20)
+        _ = try await meter.record(.milliseconds(120))
+        let voice = try player(Self.voice, 0.2, role: ["phone", "Communication"], latency: 60)
         try await meter.waitFor(Self.voice, at: decibels(0.2), within: 1)
+        await steadyMusic { $0 < decibels(0.01) }
         // Not always at the same place of the server's cycle.
-        _ = try await meter.record(.milliseconds(440 + Int.random(in: 0..<40)))
+        _ = try await meter.record(.milliseconds(320 + Int.random(in: 0..<40)))
         voice.kill()
         try await meter.waitForSilence(Self.voice)
-        _ = try await meter.record(.milliseconds(400))
+        await steadyMusic { $0 > decibels(0.01) }
+        _ = try await meter.record(.milliseconds(120))
         let samples = meter.takeSamples()
         return stride(from: 0, to: samples.count, by: meter.channels).map { samples[$0] }
+    }
+
+    /// Waits until all the music has given way, or is back. What never does so is found in the recording.
+    private func steadyMusic(_ condition: @escaping (Double) -> Bool) async {
+        for tone in Self.music {
+            _ = try? await meter.waitFor(tone, deadline: .seconds(2), "to change", condition)
+        }
     }
 }

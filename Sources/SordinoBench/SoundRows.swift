@@ -23,7 +23,7 @@ extension Bench {
         let session = TellingContestant("session", [try ownPath(), "session", "pulseaudio", "8"])
         let floor = TellingContestant("floor", [try product("sordino-bench-floor-pulse")])
         let duel = try await SoundDuel([SordinoRun(), floor, RoleDucking(), session], in: server)
-        try await duel.run(options.runs)
+        try await duel.run(options.runs, showing: progress)
         let names = ["Sordino", "floor", "module-role-ducking"]
         let down = names.map { ($0, Series(duel.results[$0]?.down ?? [])) }
         let back = names.map { ($0, Series(duel.results[$0]?.back ?? [])) }
@@ -65,7 +65,7 @@ extension Bench {
         let session = TellingContestant("session", [try ownPath(), "session", "pipewire", "8"])
         let floor = TellingContestant("floor", [try product("sordino-bench-floor-pipewire")])
         let duel = try await SoundDuel([SordinoRun(), floor, session], in: server)
-        try await duel.run(options.runs)
+        try await duel.run(options.runs, showing: progress)
         let names = ["Sordino", "floor"]
         let down = names.map { ($0, Series(duel.results[$0]?.down ?? [])) }
         let back = names.map { ($0, Series(duel.results[$0]?.back ?? [])) }

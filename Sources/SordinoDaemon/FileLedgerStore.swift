@@ -11,6 +11,8 @@ public final class FileLedgerStore: LedgerStore {
     private var descriptor: Int32
     /// A line that is not whole is at the end of the file: what follows must begin a new one.
     private var endsInsideLine: Bool
+    /// The copy is not what the ledger says any more, and nobody has told it.
+    private var isCopyBehind = false
     /// Called, once for each kind of failure, where a line could not be written.
     public var onFailure: ((String) -> Void)?
     private var reported: Set<Int32> = []
@@ -51,10 +53,12 @@ public final class FileLedgerStore: LedgerStore {
             endsInsideLine = true
             report(error)
         }
-        copy?.ledgerChanged()
+        isCopyBehind = true
     }
 
     public func replace(with lines: String) {
+        // So it is at nearly every start, which is not to set up the copy's thread.
+        if lines.isEmpty, isEmpty, copy?.isThere != true { return }
         do throws(SystemError) {
             if lines.isEmpty {
                 guard ftruncate(descriptor, 0) == 0 else { throw SystemError(code: errno) }
@@ -68,6 +72,14 @@ public final class FileLedgerStore: LedgerStore {
         } catch {
             report(error)
         }
+        isCopyBehind = true
+    }
+
+    private var isEmpty: Bool { lseek(descriptor, 0, SEEK_END) == 0 }
+
+    public func operationsSent() {
+        guard isCopyBehind else { return }
+        isCopyBehind = false
         copy?.ledgerChanged()
     }
 

@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import SoundServerFinder
 import Synchronization
 
 /// The part of the ledger that must outlive a restart of the machine, in a file of the state directory: written and
@@ -26,6 +27,9 @@ public final class LastingCopy: Sendable {
         self.path = path
         self.lasting = lasting
     }
+
+    /// Whether there is a file.
+    public var isThere: Bool { access(path, F_OK) == 0 }
 
     public func read() -> String { (try? readFile(path)) ?? "" }
 

@@ -15,8 +15,8 @@ public struct BurstTiming: Equatable, Sendable {
         public var ratio: Double
         /// Whether the sample was found; else the times are those of a window of 1.67 ms.
         public var isExact: Bool
-        /// Whether a tone was gone for a moment: the machine did not let its player play. The times may then be those of
-        /// the gap.
+        /// Whether a tone, the voice's among them, was gone for a moment: the machine did not let its player play. The
+        /// times may then be those of the gap.
         public var isTorn: Bool
     }
 
@@ -59,6 +59,7 @@ private struct EdgeFinder {
     private var rest: [Float]
     /// The voice's edge, a sample of `rest`.
     private let edgeSample: Int
+    private let isVoiceTorn: Bool
 
     init(
         _ part: ArraySlice<Float>, around coarse: Int, isRising: Bool, _ voice: Double, _ music: [Double]
@@ -70,11 +71,26 @@ private struct EdgeFinder {
         let away = isRising ? near + 3840..<near + 8640 : near - 8640..<near - 3840
         guard away.lowerBound >= 0, away.upperBound < rest.count - Self.period, near > 400, near < rest.count - 400
         else { throw SoundRigError("the recording is too short around the voice") }
-        let waveform = SlidingTone(voice, in: rest).waveform(over: away)
+        let tone = SlidingTone(voice, in: rest)
+        let waveform = tone.waveform(over: away)
         // The period's phase is that of the part's own first sample.
         edgeSample = Self.sharpest(rest, waveform, near: near, isRising: isRising)
         for index in rest.indices where (index >= edgeSample) == isRising {
             rest[index] -= waveform[index % Self.period]
+        }
+        let magnitudes = tone.magnitudes
+        let inside = isRising ? near + Self.period..<magnitudes.count : 0..<near - 2 * Self.period
+        isVoiceTorn = Self.isTorn(magnitudes[inside], below: 0.5 * median(Array(magnitudes[away])))
+    }
+
+    /// Whether a tone is gone for a while. Windows over a change of other tones have some of these in them, which may
+    /// cancel what there is of this one, but not in all the windows of half a period: a gap of a period and a half is
+    /// found wherever it is.
+    private static func isTorn(_ magnitudes: ArraySlice<Double>, below least: Double) -> Bool {
+        var low = 0
+        return magnitudes.contains { magnitude in
+            low = magnitude < least ? low + 1 : 0
+            return low > period / 2
         }
     }
 
@@ -98,7 +114,7 @@ private struct EdgeFinder {
         var crossings: [Int] = []
         var ratios: [Double] = []
         var amplitude = 0.0
-        var isTorn = false
+        var isTorn = isVoiceTorn
         let before = 960..<max(960, edgeSample - 2880)
         let after = min(edgeSample + 2880, rest.count - 1200)..<rest.count - 200
         guard before.count > 480, after.count > 480 else { throw SoundRigError("the recording is too short") }
@@ -117,9 +133,8 @@ private struct EdgeFinder {
             crossings.append(last + Self.period / 2)
             ratios.append(ratio)
             amplitude = max(amplitude, start, end)
-            // A window over a change of level has something between the two; one over a gap has less than either.
-            let low = 0.5 * min(start, end)
-            isTorn = isTorn || magnitudes[480..<magnitudes.count - 80].contains { $0 < low }
+            let sound = magnitudes[480..<magnitudes.count - Self.period]
+            isTorn = isTorn || Self.isTorn(sound, below: 0.5 * min(start, end))
         }
         let first = change(near: crossings.min() ?? 0, amplitude, isLast: false)
         let last = change(near: crossings.max() ?? 0, amplitude, isLast: true)

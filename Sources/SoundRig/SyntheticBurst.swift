@@ -13,6 +13,8 @@ public struct SyntheticBurst: Sendable {
     public var back: [Int]
     /// How many samples it takes to go down, in steps of 960; 0: one.
     public var fade = 0
+    /// A player that misses its turn: its tone, in Hz, is not there for these samples.
+    public var gap: (tone: Double, samples: Range<Int>)?
 
     private static let length = 72000
 
@@ -21,6 +23,10 @@ public struct SyntheticBurst: Sendable {
         self.down = down
         self.back = back
         self.fade = fade
+    }
+
+    private func isMissing(_ tone: Double, at index: Int) -> Bool {
+        gap.map { $0.tone == tone && $0.samples.contains(index) } ?? false
     }
 
     private func gain(at index: Int, of tone: Int) -> Double {
@@ -35,11 +41,11 @@ public struct SyntheticBurst: Sendable {
         let phases = Self.music.map { _ in Double.random(in: 0..<2 * .pi, using: &random) }
         return (0..<Self.length).map { index in
             var value = Double.random(in: -1e-5...1e-5, using: &random)
-            for (tone, frequency) in Self.music.enumerated() {
+            for (tone, frequency) in Self.music.enumerated() where !isMissing(frequency, at: index) {
                 value +=
                     0.02 * gain(at: index, of: tone) * cos(2 * .pi * frequency * Double(index) / 48000 + phases[tone])
             }
-            if (voiceOn..<voiceOff).contains(index) {
+            if (voiceOn..<voiceOff).contains(index), !isMissing(Self.voice, at: index) {
                 value += 0.2 * sin(2 * .pi * Self.voice * Double(index - voiceOn) / 48000)
             }
             return Float((value * 32767).rounded() / 32767)
@@ -50,9 +56,9 @@ public struct SyntheticBurst: Sendable {
         try BurstTiming(of: samples(&random), voice: Self.voice, music: Self.music)
     }
 
-    /// The greatest error, in ms, of the four times of one burst at random places.
+    /// One with its changes at random places.
     /// - Parameter together: whether all tones change at once, which may be before the voice; else each for itself.
-    public static func error(together: Bool) throws(SoundRigError) -> Double {
+    public static func random(together: Bool) -> SyntheticBurst {
         var random = SystemRandomNumberGenerator()
         var burst = SyntheticBurst(down: [], back: [])
         burst.voiceOn += Int.random(in: 0..<2000, using: &random)
@@ -63,6 +69,14 @@ public struct SyntheticBurst: Sendable {
         }
         burst.down = changes(burst.voiceOn)
         burst.back = changes(burst.voiceOff)
+        return burst
+    }
+
+    /// The greatest error, in ms, of the four times of one burst at random places.
+    /// - Parameter together: whether all tones change at once, which may be before the voice; else each for itself.
+    public static func error(together: Bool) throws(SoundRigError) -> Double {
+        var random = SystemRandomNumberGenerator()
+        let burst = Self.random(together: together)
         let timing = try burst.timing(&random)
         var worst = 0.0
         for (edge, origin, truth) in [

@@ -187,7 +187,7 @@ import Testing
             let userID: UInt32 = 1000
             func facts(of pid: Int32) -> ProcessFacts? { nil }
         }
-        var classifier = StreamClassifier(settings: RealProgramsTests.settings, processes: Nobody())
+        let classifier = StreamClassifier(settings: RealProgramsTests.settings, processes: Nobody())
         _ = classifier.reset(graph: graph, kind: .pulseaudio)
         #expect(classifier[id]?.kind?.rawValue == item.kind, "\(String(describing: classifier[id]?.source))")
     }
@@ -205,7 +205,7 @@ import Testing
             let userID: UInt32 = 1000
             func facts(of pid: Int32) -> ProcessFacts? { nil }
         }
-        var classifier = StreamClassifier(settings: RealProgramsTests.settings, processes: Nobody())
+        let classifier = StreamClassifier(settings: RealProgramsTests.settings, processes: Nobody())
         _ = classifier.reset(graph: graph, kind: .pipewire)
         #expect(classifier[stream.id]?.isPlumbing == true)
     }

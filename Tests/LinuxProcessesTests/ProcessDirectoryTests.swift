@@ -60,18 +60,21 @@ import Testing
             ("", nil),
         ] as [(String, String?)])
     func `only an application's own leaf cgroup is a unit`(text: String, unit: String?) {
-        #expect(ControlGroup.applicationUnit(text) == unit)
+        let leaf = Array(text.utf8).withUnsafeBytes { ControlGroup.leaf($0) }
+        #expect(leaf.flatMap { ControlGroup.isApplication($0) ? $0 : nil } == unit)
     }
 
     @Test func `Flatpak and Snap sandboxes are recognised by what the system keeps of them`() {
         let info = "[Application]\nname=org.mozilla.firefox\nruntime=r\n\n[Instance]\ninstance-id=123456\n"
         #expect(Sandboxes.flatpak(info) == .init(application: "org.mozilla.firefox", instance: "123456"))
         #expect(Sandboxes.flatpak("garbage") == nil)
-        let unit = "0::/user.slice/app.slice/snap.discord.discord-0e7a.scope\n"
-        #expect(
-            Sandboxes.snap(label: "snap.discord.discord (enforce)\n", cgroup: unit)
-                == .init(application: "discord", instance: "discord.discord-0e7a"))
-        #expect(Sandboxes.snap(label: "unconfined\n", cgroup: "0::/x\n") == nil)
+        let unit = "snap.discord.discord-0e7a.scope"
+        for label in ["snap.discord.discord (enforce)\n", "unconfined\n", nil] {
+            #expect(
+                Sandboxes.snap(label: label, unit: unit)
+                    == .init(application: "discord", instance: "discord.discord-0e7a"))
+        }
+        #expect(Sandboxes.snap(label: "unconfined\n", unit: "x") == nil)
     }
 
     @Test func `a process of a PID namespace is found by its inner pid and executable, if it is the only one`() throws {

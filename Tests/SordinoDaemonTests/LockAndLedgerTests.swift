@@ -159,6 +159,7 @@ import Testing
     {
         let store = try store(copy: copy())
         store.append("stored 1\nfleeting 2\n")
+        store.operationsSent()
         let deadline = ContinuousClock().now + .seconds(5)
         while text(copyPath) == nil, ContinuousClock().now < deadline { usleep(10_000) }
         #expect(text(copyPath) == "stored 1\n")

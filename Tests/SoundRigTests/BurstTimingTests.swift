@@ -28,6 +28,48 @@ import Testing
     }
 
     @Test
+    func `sound whose every tone changes for itself is not taken for torn`() throws {
+        var random = SystemRandomNumberGenerator()
+        for index in 0..<12 {
+            // As a server does it that takes 0.1 ms for each stream, or one that takes some cycles more.
+            var burst = SyntheticBurst.random(together: index % 4 == 0)
+            if index % 2 == 1 {
+                burst.down = burst.down.indices.map { burst.voiceOn + 5 * $0 + Int.random(in: 0..<5, using: &random) }
+                burst.back = burst.back.indices.map { burst.voiceOff + 30 * $0 + Int.random(in: 0..<9, using: &random) }
+            }
+            let timing = try burst.timing(&random)
+            #expect(!timing.down.isTorn && !timing.back.isTorn, "\(burst)")
+        }
+    }
+
+    @Test
+    func `a gap of 2.5 ms is found in any tone, before, between and after the changes`() throws {
+        var random = SystemRandomNumberGenerator()
+        let gaps = zip(SyntheticBurst.music, [8000, 20000, 27000, 33000, 41000, 45000, 52000, 66000])
+        for (tone, start) in Array(gaps) + [(SyntheticBurst.voice, 27000), (SyntheticBurst.voice, 41000)] {
+            var burst = SyntheticBurst(
+                down: SyntheticBurst.music.indices.map { 24100 + 37 * $0 },
+                back: SyntheticBurst.music.indices.map { 48020 + 41 * $0 })
+            burst.gap = (tone, start..<start + 120)
+            let timing = try burst.timing(&random)
+            #expect(
+                timing.down.isTorn == (start < 36000) && timing.back.isTorn == (start > 36000), "\(tone) at \(start)")
+        }
+    }
+
+    @Test
+    func `a gap among the changes is found`() throws {
+        var random = SystemRandomNumberGenerator()
+        for start in [24000, 24400] {
+            var burst = SyntheticBurst(
+                down: SyntheticBurst.music.indices.map { 24100 + 80 * $0 },
+                back: SyntheticBurst.music.indices.map { _ in 48000 })
+            burst.gap = (SyntheticBurst.music[2], start..<start + 480)
+            #expect(try burst.timing(&random).down.isTorn, "at \(start)")
+        }
+    }
+
+    @Test
     func `music that does not give way, or is not there, is said to be so`() {
         var random = SystemRandomNumberGenerator()
         let never = SyntheticBurst.music.map { _ in 80000 }

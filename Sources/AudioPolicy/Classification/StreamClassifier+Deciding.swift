@@ -2,7 +2,7 @@ import AudioSession
 
 extension StreamClassifier {
     /// Completes an update. Returns the streams that changed.
-    mutating func finish(_ work: Work) -> Set<StreamID> {
+    func finish(_ work: Work) -> Set<StreamID> {
         var work = work
         for id in work.settle { settle(id, &work) }
         for id in work.decide { note(id, &work) }
@@ -29,18 +29,19 @@ extension StreamClassifier {
     // MARK: Whose
 
     /// Finds a stream's owner and puts it among that owner's others.
-    private mutating func settle(_ id: StreamID, _ work: inout Work) {
+    private func settle(_ id: StreamID, _ work: inout Work) {
         guard let entry = entries[id] else { return }
         let owner = self.owner(of: entry)
         work.decide.insert(id)
-        guard owner != entry.owner else { return }
-        entries[id]?.owner = owner
-        guard owner.key != entry.owner.key else { return }
-        leave(entry.owner.key, id, &work)
+        let former = entry.owner
+        guard owner != former else { return }
+        entry.owner = owner
+        guard owner.key != former.key else { return }
+        leave(former.key, id, &work)
         owners[owner.key, default: OwnerStreams()].streams.insert(id)
     }
 
-    mutating func leave(_ key: String, _ id: StreamID, _ work: inout Work) {
+    func leave(_ key: String, _ id: StreamID, _ work: inout Work) {
         owners[key]?.remove(id)
         if owners[key]?.streams.isEmpty == true { owners[key] = nil }
         work.owners.insert(key)
@@ -74,24 +75,24 @@ extension StreamClassifier {
 
     // MARK: What
 
-    private mutating func note(_ id: StreamID, _ work: inout Work) {
+    private func note(_ id: StreamID, _ work: inout Work) {
         guard let entry = entries[id] else { return }
         owners[entry.owner.key]?.note(id, entry.nature)
         work.owners.insert(entry.owner.key)
     }
 
     /// What the stream is by its own evidence.
-    private mutating func decide(_ id: StreamID) {
+    private func decide(_ id: StreamID) {
         guard let entry = entries[id] else { return }
         let decision = entry.nature.isPlumbing ? Decision(source: .server) : self.decision(on: entry)
-        entries[id]?.decision = decision
+        entry.decision = decision
         owners[entry.owner.key]?.note(
             id, entry.nature, kind: decision.kind, isPlumbing: entry.nature.isPlumbing || decision.actions.isPlumbing,
             name: entry.properties.own("media.name") ?? "")
     }
 
     /// The first that answers: tag, the user's rules, the application table, role, event.
-    private mutating func decision(on entry: Entry) -> Decision {
+    private func decision(on entry: Entry) -> Decision {
         let values = rules.propertyNames.map { value(of: $0, entry) }
         let verdict = RuleVerdict(rules.matching(values))
         var decision = Decision(source: .fallback, actions: verdict.actions)
@@ -156,7 +157,7 @@ extension StreamClassifier {
     }
 
     /// Returns whether the classification is another now.
-    private mutating func conclude(_ id: StreamID) -> Bool {
+    private func conclude(_ id: StreamID) -> Bool {
         guard let entry = entries[id] else { return false }
         let decision = entry.decision
         var result = StreamClassification(kind: decision.kind, source: decision.source, owner: entry.owner)
@@ -170,11 +171,12 @@ extension StreamClassifier {
             (result.kind, result.source) = Self.paired(entry, pairing)
         }
         guard result != entry.classification else { return false }
-        entries[id]?.classification = result
+        entry.classification = result
         return true
     }
 
-    /// What nothing says anything of: one side of a call where its owner has both, else a recording or media.
+    /// What nothing says anything of: one side of a call where its owner has both, speech where its owner speaks, else a
+    /// recording or media.
     private static func paired(
         _ entry: Entry, _ pairing: OwnerStreams.Pairing
     ) -> (AudioSessionClientKind, StreamClassification.Source) {
@@ -183,7 +185,8 @@ extension StreamClassifier {
         }
         let name = entry.properties.own("media.name") ?? ""
         let isVoice = pairing.hasVoice && (pairing.sharedNames.isEmpty || pairing.sharedNames.contains(name))
-        return isVoice ? (pairing.kind, .capturePlayback) : (.mediaPlayback, .fallback)
+        if isVoice { return (pairing.kind, .capturePlayback) }
+        return pairing.speaks ? (.speech, .ownersSpeech) : (.mediaPlayback, .fallback)
     }
 
     /// The streams that a claim's holder covers.

@@ -2,7 +2,7 @@ public import AudioSession
 
 /// Takes each stream for what it is: its kind, whose it is, whether it is plumbing. Keeps an index, so that a change of
 /// one stream costs that stream and its owner's others.
-public struct StreamClassifier {
+public final class StreamClassifier {
     /// An explicit claim, for telling which streams are its owner's.
     public struct Holder: Equatable, Sendable {
         public var claim: ClaimID
@@ -26,16 +26,22 @@ public struct StreamClassifier {
     }
 
     /// What is kept of one stream.
-    struct Entry {
+    final class Entry {
         var stream: ServerStream
-        var properties: StreamProperties
-        var nature: StreamNature
+        var properties = StreamProperties(stream: [:], client: [:])
+        var nature = StreamNature.plumbing
         /// On the inspector's clock.
-        var firstSeen: Double
+        let firstSeen: Double
         var identity = OwnerIdentity.unknown
-        var owner: StreamOwner
+        var owner = StreamOwner(key: "", name: "")
         var decision = Decision(source: .fallback)
         var classification: StreamClassification
+
+        init(_ stream: ServerStream, firstSeen: Double) {
+            self.stream = stream
+            self.firstSeen = firstSeen
+            classification = StreamClassification(kind: nil, source: .server, owner: owner)
+        }
     }
 
     /// What a stream is by its own evidence, without its owner's others; `kind` is `nil` where that says nothing.
@@ -72,7 +78,7 @@ public struct StreamClassifier {
 
     /// Brings the classification up to date with changes that `graph` already contains. Returns the streams that were
     /// added, removed, or whose classification is another now.
-    public mutating func update(_ changes: [GraphChange], graph: ServerGraph, kind: ServerKind) -> Set<StreamID> {
+    public func update(_ changes: [GraphChange], graph: ServerGraph, kind: ServerKind) -> Set<StreamID> {
         serverKind = kind
         var work = Work()
         for change in changes {
@@ -90,7 +96,7 @@ public struct StreamClassifier {
     }
 
     /// Starts over with all that is in `graph`. Returns every stream that is or was there.
-    public mutating func reset(graph: ServerGraph, kind: ServerKind) -> Set<StreamID> {
+    public func reset(graph: ServerGraph, kind: ServerKind) -> Set<StreamID> {
         let gone = Set(entries.keys)
         entries = [:]
         families = FamilyIndex()
@@ -106,7 +112,7 @@ public struct StreamClassifier {
     }
 
     /// Decides anew by other rules. Returns the streams whose classification is another now.
-    public mutating func setSettings(_ settings: PolicySettings) -> Set<StreamID> {
+    public func setSettings(_ settings: PolicySettings) -> Set<StreamID> {
         rules = RuleMatcher(rules: settings.rules, table: settings.applications)
         var work = Work()
         work.decide = Set(entries.keys)
@@ -114,17 +120,17 @@ public struct StreamClassifier {
     }
 
     /// Takes in an explicit claim that is new or different. Returns the streams whose classification is another now.
-    public mutating func setHolder(_ holder: Holder) -> Set<StreamID> { decide(holders.set(holder, resolver)) }
+    public func setHolder(_ holder: Holder) -> Set<StreamID> { decide(holders.set(holder, resolver)) }
 
     /// Returns the streams whose classification is another now.
-    public mutating func removeHolder(_ claim: ClaimID) -> Set<StreamID> { decide(holders.remove(claim)) }
+    public func removeHolder(_ claim: ClaimID) -> Set<StreamID> { decide(holders.remove(claim)) }
 
     /// The streams that the claim's holder covers, whatever they are.
     public func streams(coveredBy claim: ClaimID) -> Set<StreamID> {
         holders.identity(of: claim).map(streams) ?? []
     }
 
-    private mutating func decide(_ identities: [OwnerIdentity]) -> Set<StreamID> {
+    private func decide(_ identities: [OwnerIdentity]) -> Set<StreamID> {
         guard !identities.isEmpty else { return [] }
         var work = Work()
         for identity in identities { work.decide.formUnion(streams(coveredBy: identity)) }
@@ -145,7 +151,7 @@ public struct StreamClassifier {
         var changed: Set<StreamID> = []
     }
 
-    private mutating func take(_ stream: ServerStream, _ work: inout Work) {
+    private func take(_ stream: ServerStream, _ work: inout Work) {
         guard let entry = entries[stream.id] else { return add(stream, &work) }
         let known = entry.stream
         let isSame =
@@ -155,22 +161,19 @@ public struct StreamClassifier {
         guard !isSame else { return }
         unlink(known)
         link(stream)
-        entries[stream.id]?.stream = stream
-        examine(stream.id, &work)
+        entry.stream = stream
+        examine(entry, &work)
     }
 
-    private mutating func add(_ stream: ServerStream, _ work: inout Work) {
-        let owner = StreamOwner(key: "", name: "")
-        entries[stream.id] = Entry(
-            stream: stream, properties: StreamProperties(stream: [:], client: [:]), nature: .plumbing,
-            firstSeen: resolver.now, owner: owner,
-            classification: StreamClassification(kind: nil, source: .server, owner: owner))
+    private func add(_ stream: ServerStream, _ work: inout Work) {
+        let entry = Entry(stream, firstSeen: resolver.now)
+        entries[stream.id] = entry
         work.changed.insert(stream.id)
         link(stream)
-        examine(stream.id, &work)
+        examine(entry, &work)
     }
 
-    private mutating func drop(_ id: StreamID, _ work: inout Work) {
+    private func drop(_ id: StreamID, _ work: inout Work) {
         guard let entry = entries.removeValue(forKey: id) else { return }
         unlink(entry.stream)
         work.settle.formUnion(families.remove(id, entry.identity))
@@ -180,30 +183,30 @@ public struct StreamClassifier {
         work.changed.insert(id)
     }
 
-    private mutating func take(_ client: ServerClient, _ work: inout Work) {
+    private func take(_ client: ServerClient, _ work: inout Work) {
         guard clients[client.id] != client.properties else { return }
         clients[client.id] = client.properties
         guard let streams = streamsOfClient[client.id] else {
             return resolver.prepare(for: client.properties, kind: serverKind)
         }
-        for id in streams { examine(id, &work) }
+        examine(streams, &work)
     }
 
-    private mutating func take(_ device: ServerDevice, _ work: inout Work) {
+    private func take(_ device: ServerDevice, _ work: inout Work) {
         let isMonitor = device.monitorOf != nil || device.properties["device.class"] == "monitor"
         guard isMonitor != monitors.contains(device.id) else { return }
         if isMonitor { monitors.insert(device.id) } else { monitors.remove(device.id) }
-        for id in recordersOfDevice[device.id] ?? [] { examine(id, &work) }
+        examine(recordersOfDevice[device.id] ?? [], &work)
     }
 
-    private mutating func link(_ stream: ServerStream) {
+    private func link(_ stream: ServerStream) {
         if let client = stream.client { streamsOfClient[client, default: []].insert(stream.id) }
         if stream.id.direction == .input, let device = stream.device {
             recordersOfDevice[device, default: []].insert(stream.id)
         }
     }
 
-    private mutating func unlink(_ stream: ServerStream) {
+    private func unlink(_ stream: ServerStream) {
         if let client = stream.client { streamsOfClient.remove(stream.id, from: client) }
         if stream.id.direction == .input, let device = stream.device {
             recordersOfDevice.remove(stream.id, from: device)
@@ -211,9 +214,9 @@ public struct StreamClassifier {
     }
 
     /// Looks at the server's facts and the stream's properties anew.
-    private mutating func examine(_ id: StreamID, _ work: inout Work) {
-        guard var entry = entries[id] else { return }
+    private func examine(_ entry: Entry, _ work: inout Work) {
         let stream = entry.stream
+        let id = stream.id
         let properties = StreamProperties(
             stream: stream.properties, client: stream.client.flatMap { clients[$0] } ?? [:])
         let recordsSink = stream.device.map { monitors.contains($0) || $0.direction == .output } ?? false
@@ -223,16 +226,19 @@ public struct StreamClassifier {
             && !entry.owner.key.isEmpty
         entry.properties = properties
         entry.nature = nature
-        entries[id] = entry
         work.decide.insert(id)
         guard !keepsIdentity else { return }
         work.settle.formUnion(families.remove(id, entry.identity))
         let identity =
             nature.isPlumbing
             ? .unknown : resolver.identity(of: properties, kind: serverKind, firstSeen: entry.firstSeen)
-        entries[id]?.identity = identity
+        entry.identity = identity
         work.settle.formUnion(families.add(id, identity))
         work.settle.insert(id)
+    }
+
+    private func examine(_ streams: Set<StreamID>, _ work: inout Work) {
+        for id in streams { if let entry = entries[id] { examine(entry, &work) } }
     }
 }
 

@@ -6,4 +6,10 @@ public protocol LedgerStore: AnyObject {
     func append(_ lines: String)
     /// Replaces everything, in one step that a crash leaves either done or undone.
     func replace(with lines: String)
+    /// The operations that wait for their lines have been sent: what else is to be done about the lines can be now.
+    func operationsSent()
+}
+
+extension LedgerStore {
+    public func operationsSent() {}
 }

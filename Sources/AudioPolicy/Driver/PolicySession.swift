@@ -18,7 +18,10 @@ public final class PolicySession: SessionControl {
         core = AudioSessionCore(driver: driver)
         self.loadSettings = loadSettings
         driver.onSessionEvent = { [unowned self] event in self.onEvent?(event) }
-        core.onChange = { [unowned self] state in self.announce(state) }
+        core.onChange = { [unowned self] state in
+            guard onEvent != nil else { return }
+            driver.whenSent { [weak self] in self?.announce(state) }
+        }
         core.onInterruption = { [unowned self] isInterrupted in
             self.send(isInterrupted ? .interrupted : .interruptionEnded, claim: nil)
         }
@@ -77,7 +80,6 @@ public final class PolicySession: SessionControl {
     private var lastWinner: ClaimID?
 
     private func announce(_ state: SessionState) {
-        guard onEvent != nil else { return }
         for id in state.released {
             guard let claim = known.removeValue(forKey: id) else { continue }
             send(.claimReleased, claim: claim)

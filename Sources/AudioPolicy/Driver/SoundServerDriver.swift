@@ -27,6 +27,7 @@ public final class SoundServerDriver: AudioSessionDriver {
     private enum PendingEvent {
         case event(SessionEvent)
         case effect(StreamID)
+        case others(() -> Void)
     }
 
     let loop: any EventLoop
@@ -592,12 +593,18 @@ public final class SoundServerDriver: AudioSessionDriver {
         if depth > 0 { pendingEvents.append(.event(event)) } else { onSessionEvent(event) }
     }
 
+    /// Does what others have to do once the operations of the present turn, if there is one, have been sent.
+    func whenSent(_ body: @escaping () -> Void) {
+        if depth > 0 { pendingEvents.append(.others(body)) } else { body() }
+    }
+
     private func tellPending() {
         let pending = pendingEvents
         pendingEvents.removeAll()
         for item in pending {
             switch item {
             case .event(let event): onSessionEvent?(event)
+            case .others(let body): body()
             case .effect(let id):
                 guard let stream = streamStatus(id) else { continue }
                 onSessionEvent?(.init(time: loop.wallClock, event: .effectChanged, stream: stream))
@@ -608,12 +615,13 @@ public final class SoundServerDriver: AudioSessionDriver {
     /// The ledger first, then the operations, then everything that can wait.
     private func send() {
         notePlayerPauses()
-        if var reconciler {
-            self.reconciler = nil
+        if let reconciler {
             reconciler.ledger.flush(to: store)
             let operations = reconciler.takeOperations()
-            self.reconciler = reconciler
             if !operations.isEmpty { server?.perform(operations) }
+            reconciler.closeStored(in: graph, now: loop.now)
+            reconciler.ledger.flush(to: store)
+            store.operationsSent()
             if meters != observed.metered {
                 meters = observed.metered
                 server?.setMeters(meters)

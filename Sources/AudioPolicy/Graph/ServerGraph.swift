@@ -31,6 +31,9 @@ public struct StreamID: Hashable, Comparable, Sendable, CustomStringConvertible 
     /// What `pactl` shows; unique with the direction.
     public var description: String { String(serial) }
 
+    /// Of the number alone, which hardly ever is one of each direction: every stream is looked up many times in a turn.
+    public func hash(into hasher: inout Hasher) { hasher.combine(serial) }
+
     public static func < (a: StreamID, b: StreamID) -> Bool {
         (a.serial, a.direction == .input ? 1 : 0) < (b.serial, b.direction == .input ? 1 : 0)
     }
@@ -47,6 +50,9 @@ public struct DeviceID: Hashable, Sendable, CustomStringConvertible {
     }
 
     public var description: String { String(serial) }
+
+    /// Of the number alone, as a stream's.
+    public func hash(into hasher: inout Hasher) { hasher.combine(serial) }
 }
 
 public enum AudioDirection: String, Hashable, Sendable {

@@ -15,7 +15,7 @@ extension Reconciler {
     }
 
     /// Takes note of what a stream's plan is, before `decideCorks`. `isServers`: it is a pause, and no player's affair.
-    mutating func preparePause(_ stream: ServerStream, plan: StreamPlan, isServers: Bool, isNew: Bool) {
+    func preparePause(_ stream: ServerStream, plan: StreamPlan, isServers: Bool, isNew: Bool) {
         guard isPulseAudio, stream.id.direction == .output else { return }
         guard let role = stream.properties["media.role"], !role.isEmpty else { return }
         let isRunning = !stream.isCorked || isCorkedByUs(stream.id)
@@ -27,7 +27,7 @@ extension Reconciler {
     }
 
     /// Asks for, or takes back, cork requests. Returns the streams that this may concern.
-    mutating func decideCorks() -> [StreamID] {
+    func decideCorks() -> [StreamID] {
         guard isPulseAudio else { return [] }
         let before = corks.roles
         guard let roles = corks.decide() else { return [] }
@@ -36,7 +36,7 @@ extension Reconciler {
     }
 
     /// The module's mute is not stored by itself, but with the next change of a stream whose mute somebody has ever set.
-    mutating func noteModulesMute(of treatment: Treatment, _ id: StreamID, now: LoopInstant) {
+    func noteModulesMute(of treatment: Treatment, _ id: StreamID, now: LoopInstant) {
         guard let key = treatment.restoreKey else { return }
         stored.track(key, now: now)
         stored.wrote(key, id, mute: true, now: now)
@@ -45,7 +45,7 @@ extension Reconciler {
     /// The server's module forgets a stream that moves: it will neither unmute it nor ask it to go on. Its mute is ours
     /// from then on, to be taken back by us; a program that has stopped for the request stays stopped, as a stream of
     /// somebody else's cannot be uncorked from outside.
-    mutating func takeOverFromModule(_ treatment: inout Treatment, _ stream: ServerStream) {
+    func takeOverFromModule(_ treatment: Treatment, _ stream: ServerStream) {
         guard treatment.silencing == .corkRequest, treatment.cork.hasMuted else { return }
         treatment.silencing = .mute
         treatment.cork = .init()
@@ -53,13 +53,13 @@ extension Reconciler {
         ledger.append(.mute(stream.id, true))
     }
 
-    mutating func releaseCork(_ treatment: inout Treatment) {
+    func releaseCork(_ treatment: Treatment) {
         treatment.cork.released = nextBatch
         treatment.cork.awaitsUncork = treatment.cork.hasCorked
     }
 
     /// Returns whether the stream's mute is the module's affair as of this read.
-    mutating func observeCork(_ stream: ServerStream, _ treatment: inout Treatment) -> Bool {
+    func observeCork(_ stream: ServerStream, _ treatment: Treatment) -> Bool {
         if treatment.silencing == .corkRequest {
             guard stream.includesBatch >= treatment.cork.requested else { return false }
             let isUnmuted = treatment.cork.hasMuted && !stream.isMuted
@@ -68,7 +68,7 @@ extension Reconciler {
             treatment.cork.hasCorked = treatment.cork.hasCorked || stream.isCorked
             // Either way the whole request is taken back before the module mutes it again. What somebody unmuted is left
             // alone; what somebody started has begun after its holders, and gets the duck's level.
-            if isUnmuted { override(&treatment, stream.id) } else if isStarted { startedAgain.insert(stream.id) }
+            if isUnmuted { override(treatment, stream.id) } else if isStarted { startedAgain.insert(stream.id) }
             return true
         }
         if !stream.isCorked { treatment.cork.awaitsUncork = false }

@@ -4,7 +4,7 @@ import EventLoop
 /// and RTE-07), and a foreign move is not moved back.
 extension Reconciler {
     /// Brings streams to the devices that they are wanted on, and those that are wanted nowhere any more back.
-    mutating func route(_ wanted: [StreamID: DeviceID], in graph: ServerGraph, now: LoopInstant) {
+    func route(_ wanted: [StreamID: DeviceID], in graph: ServerGraph, now: LoopInstant) {
         for (id, target) in wanted.sorted(by: { $0.key < $1.key }) {
             guard let stream = graph.streams[id], stream.isMovable, stream.device != nil else { continue }
             guard let route = routes[id] else {
@@ -31,7 +31,7 @@ extension Reconciler {
     }
 
     /// A stream as it is now: it has arrived, is back, or is somebody else's.
-    mutating func observeRoute(of stream: ServerStream, in graph: ServerGraph, now: LoopInstant) {
+    func observeRoute(of stream: ServerStream, in graph: ServerGraph, now: LoopInstant) {
         guard var route = routes[stream.id], stream.device != nil else { return }
         if let target = route.target {
             if stream.device == target {
@@ -46,22 +46,22 @@ extension Reconciler {
     }
 
     /// Takes up a stream that an earlier run has moved: it goes back, or on where a claim wants it again.
-    mutating func adoptRoute(of stream: ServerStream, back: DeviceID?) {
+    func adoptRoute(of stream: ServerStream, back: DeviceID?) {
         routes[stream.id] = StreamRoute(target: stream.device, back: back, hasArrived: true)
     }
 
     /// It is where somebody else wants it, or where it cannot be moved from: so it stays, until the wish is another one.
-    mutating func leaveRoute(of id: StreamID, now: LoopInstant) {
+    func leaveRoute(of id: StreamID, now: LoopInstant) {
         routes[id]?.isLeft = true
         letGoOfRoute(id, now: now)
     }
 
     /// The stream is gone, or back.
-    mutating func endRoute(_ id: StreamID, now: LoopInstant) {
+    func endRoute(_ id: StreamID, now: LoopInstant) {
         if routes.removeValue(forKey: id) != nil { letGoOfRoute(id, now: now) }
     }
 
-    private mutating func letGoOfRoute(_ id: StreamID, now: LoopInstant) {
+    private func letGoOfRoute(_ id: StreamID, now: LoopInstant) {
         guard let entry = ledger.routes[id] else { return }
         if let key = entry.restoreKey { stored.routeEnded(key, id, now: now) }
         ledger.append(.routeDone(id))
@@ -71,7 +71,7 @@ extension Reconciler {
         stream.device == back ?? (stream.id.direction == .output ? graph.defaultOutput : graph.defaultInput)
     }
 
-    private mutating func begin(
+    private func begin(
         _ stream: ServerStream, to target: DeviceID, in graph: ServerGraph, now: LoopInstant
     ) {
         let back = isBack(stream, nil, graph) ? nil : stream.device
@@ -84,7 +84,7 @@ extension Reconciler {
         move(stream, to: target, in: graph, now: now)
     }
 
-    private mutating func move(_ stream: ServerStream, to device: DeviceID?, in graph: ServerGraph, now: LoopInstant) {
+    private func move(_ stream: ServerStream, to device: DeviceID?, in graph: ServerGraph, now: LoopInstant) {
         if isPulseAudio, let key = stream.restoreKey, stored.isTracked(key) {
             let name = device.flatMap { graph.devices[$0]?.name }
             stored.moved(key, stream.id, to: name, now: now)

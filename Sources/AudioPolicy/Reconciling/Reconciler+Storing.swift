@@ -6,7 +6,7 @@ extension Reconciler {
     // MARK: The store
 
     /// The store's entry under a key, whenever it changes.
-    mutating func observeStored(_ key: String, _ entry: RestoreEntry?, now: LoopInstant) {
+    func observeStored(_ key: String, _ entry: RestoreEntry?, now: LoopInstant) {
         guard isPulseAudio else { return }
         let operation = stored.read(key, entry, now: now)
         guard healsRestoreEntries else { return }
@@ -16,12 +16,12 @@ extension Reconciler {
         }
     }
 
-    mutating func heal(_ operation: ServerOperation?) {
+    func heal(_ operation: ServerOperation?) {
         if healsRestoreEntries, let operation { operations.append(operation) }
     }
 
     /// Lets entries of the store leave the ledger that are as they should be, and whose streams all are.
-    mutating func closeStored(in graph: ServerGraph, now: LoopInstant) {
+    func closeStored(in graph: ServerGraph, now: LoopInstant) {
         if isPulseAudio, !ledger.stored.isEmpty {
             for key in ledger.stored.keys where !ledger.isInUse(key) && stored.isHealed(key) {
                 if stored.quietFrom(key).map({ $0 <= now }) ?? true { ledger.append(.storedDone(key: key)) }
@@ -32,14 +32,14 @@ extension Reconciler {
 
     // MARK: A stream that begins at a level of ours
 
-    mutating func appeared(_ stream: ServerStream, now: LoopInstant) {
+    func appeared(_ stream: ServerStream, now: LoopInstant) {
         newest[stream.id.direction] = max(newest[stream.id.direction] ?? 0, stream.id.serial)
         guard isPulseAudio, healsRestoreEntries else { return }
         if !ledger.isEmpty { noteNewest() }
         guard stream.id.serial > seenBefore[stream.id.direction] ?? 0,
             let inherited = stored.inherited(stream, now: now)
         else { return }
-        var treatment = Treatment(of: stream)
+        let treatment = Treatment(of: stream)
         if let volume = inherited.volume {
             treatment.baseline = volume
             treatment.factor = nil
@@ -51,7 +51,7 @@ extension Reconciler {
         treatments[stream.id] = treatment
     }
 
-    mutating func noteNewest() {
+    func noteNewest() {
         for (direction, serial) in newest where ledger.seen[direction] ?? 0 < serial {
             ledger.append(.seen(StreamID(direction, serial)))
         }
@@ -59,12 +59,12 @@ extension Reconciler {
 
     // MARK: Role modules of the user's
 
-    mutating func takeOver(_ policy: ForeignPolicy) {
+    func takeOver(_ policy: ForeignPolicy) {
         ledger.append(.unloaded(policy))
         operations.append(.unloadPolicy(policy))
     }
 
-    mutating func giveBackPolicies() {
+    func giveBackPolicies() {
         for policy in ledger.unloaded {
             operations.append(.loadPolicy(policy))
             ledger.append(.loaded(name: policy.name))
@@ -75,8 +75,8 @@ extension Reconciler {
 
     /// Takes up a stream that an earlier run has changed and not put back: its baseline is the ledger's, unless
     /// somebody else has written since. Returns whether it is still silenced by us.
-    mutating func adopt(_ stream: ServerStream, _ entry: Ledger.StreamEntry, now: LoopInstant) -> Bool {
-        var treatment = treatments[stream.id] ?? Treatment(of: stream)
+    func adopt(_ stream: ServerStream, _ entry: Ledger.StreamEntry, now: LoopInstant) -> Bool {
+        let treatment = treatments[stream.id] ?? Treatment(of: stream)
         if isPulseAudio {
             let isMutedByUs = entry.mutedByUs && stream.isMuted && !entry.isMuted
             let isOurs = entry.written.contains { resolution.same($0, stream.volume) }
@@ -106,7 +106,7 @@ extension Reconciler {
     }
 
     /// Takes up entries of the store that an earlier run has changed and not healed, before the store is read.
-    mutating func adoptKeys(
+    func adoptKeys(
         _ keys: [String: Ledger.StoredEntry], entries: [String: RestoreEntry], now: LoopInstant
     ) {
         guard isPulseAudio, healsRestoreEntries else { return }

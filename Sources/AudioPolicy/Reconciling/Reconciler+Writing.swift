@@ -5,52 +5,52 @@ import EventLoop
 extension Reconciler {
     // MARK: Levels
 
-    mutating func aim(
-        _ treatment: inout Treatment, _ stream: ServerStream, at target: Double, abrupt: Bool, now: LoopInstant
+    func aim(
+        _ treatment: Treatment, _ stream: ServerStream, at target: Double, abrupt: Bool, now: LoopInstant
     ) {
         guard target != treatment.ramp?.target ?? treatment.factor else {
             if abrupt, treatment.ramp != nil {
-                endRamp(&treatment, stream.id)
-                write(&treatment, stream, factor: target, now: now)
+                endRamp(treatment, stream.id)
+                write(treatment, stream, factor: target, now: now)
             } else if !isPulseAudio {
                 // Somebody's write may have taken a soft gain away, or changed what it stands for.
-                writeSoftGain(&treatment, stream)
+                writeSoftGain(treatment, stream)
             }
             return
         }
         guard !abrupt, let from = treatment.factor else {
-            endRamp(&treatment, stream.id)
-            write(&treatment, stream, factor: target, now: now)
+            endRamp(treatment, stream.id)
+            write(treatment, stream, factor: target, now: now)
             return
         }
-        guard from != target else { return endRamp(&treatment, stream.id) }
+        guard from != target else { return endRamp(treatment, stream.id) }
         let duration = target < from ? timing.fadeDown : timing.fadeUp
         // One write in 20 ms, whatever comes: a fade that takes over from another keeps to that.
         let start = max(now, treatment.lastWrite.map { $0 + Ramp.step } ?? now)
         treatment.ramp = Ramp(from: from, to: target, over: duration, start: start)
         ramping.insert(stream.id)
         guard let factor = treatment.ramp?.factor(at: now) else { return }
-        if treatment.ramp?.isOver(at: now) == true { endRamp(&treatment, stream.id) }
-        write(&treatment, stream, factor: factor, now: now)
+        if treatment.ramp?.isOver(at: now) == true { endRamp(treatment, stream.id) }
+        write(treatment, stream, factor: factor, now: now)
     }
 
-    mutating func endRamp(_ treatment: inout Treatment, _ id: StreamID) {
+    func endRamp(_ treatment: Treatment, _ id: StreamID) {
         treatment.ramp = nil
         ramping.remove(id)
     }
 
-    mutating func write(_ treatment: inout Treatment, _ stream: ServerStream, factor: Double, now: LoopInstant) {
+    func write(_ treatment: Treatment, _ stream: ServerStream, factor: Double, now: LoopInstant) {
         treatment.factor = factor
         treatment.lastWrite = now
         if isPulseAudio {
-            writeVolume(&treatment, stream.id, now: now)
+            writeVolume(treatment, stream.id, now: now)
         } else {
-            writeSoftGain(&treatment, stream)
+            writeSoftGain(treatment, stream)
         }
     }
 
     /// PulseAudio. Sends nothing that the server has, or will have, anyway: it would be silent about it.
-    mutating func writeVolume(_ treatment: inout Treatment, _ id: StreamID, now: LoopInstant) {
+    func writeVolume(_ treatment: Treatment, _ id: StreamID, now: LoopInstant) {
         // Above a flat sink's new volume it would raise the sink.
         guard treatment.suspectUntil == nil else { return }
         let volume = treatment.scaled(treatment.factor ?? 1)
@@ -63,7 +63,7 @@ extension Reconciler {
     }
 
     /// PipeWire: soft volumes and soft mute, always both, or neither.
-    mutating func writeSoftGain(_ treatment: inout Treatment, _ stream: ServerStream) {
+    func writeSoftGain(_ treatment: Treatment, _ stream: ServerStream) {
         guard !stream.volume.isEmpty else { return }
         let isSilenced = treatment.silencing == .mute
         let wanted: SoftGain? =
@@ -97,8 +97,8 @@ extension Reconciler {
         }
     }
 
-    mutating func silence(
-        _ treatment: inout Treatment, _ stream: ServerStream, with method: Treatment.Silencing?, now: LoopInstant
+    func silence(
+        _ treatment: Treatment, _ stream: ServerStream, with method: Treatment.Silencing?, now: LoopInstant
     ) {
         guard method != treatment.silencing else { return }
         let before = treatment.silencing
@@ -109,7 +109,7 @@ extension Reconciler {
                 operations.append(.resume(stream.id))
                 treatment.resumed = nextBatch
             }
-        case .corkRequest: releaseCork(&treatment)
+        case .corkRequest: releaseCork(treatment)
         case .mute, nil: break
         }
         switch method {
@@ -125,14 +125,14 @@ extension Reconciler {
         case .mute, nil: break
         }
         guard isPulseAudio else {
-            writeSoftGain(&treatment, stream)
+            writeSoftGain(treatment, stream)
             return
         }
         // A stream that its user has muted is silent already, and stays so when we are done.
-        writeMute(&treatment, stream.id, method == .mute || treatment.baselineMuted, now: now)
+        writeMute(treatment, stream.id, method == .mute || treatment.baselineMuted, now: now)
     }
 
-    mutating func writeMute(_ treatment: inout Treatment, _ id: StreamID, _ mute: Bool, now: LoopInstant) {
+    func writeMute(_ treatment: Treatment, _ id: StreamID, _ mute: Bool, now: LoopInstant) {
         guard treatment.mutes.last != mute else { return }
         noteBaseline(treatment, id, now: now)
         ledger.append(.mute(id, mute))
@@ -144,7 +144,7 @@ extension Reconciler {
     // MARK: The ledger
 
     /// Before the first change of a stream: what it is to be put back to, and (PulseAudio) what the store has under its key.
-    private mutating func noteBaseline(_ treatment: Treatment, _ id: StreamID, now: LoopInstant?) {
+    private func noteBaseline(_ treatment: Treatment, _ id: StreamID, now: LoopInstant?) {
         if let key = treatment.restoreKey, let now, healsRestoreEntries {
             stored.track(key, now: now)
             if ledger.stored[key] == nil { ledger.append(.stored(key: key, entry: stored.own(key))) }
@@ -157,7 +157,7 @@ extension Reconciler {
     }
 
     /// Somebody else's values have become the baseline of a stream that we still hold in some way.
-    mutating func noteNewBaseline(_ treatment: Treatment, _ id: StreamID) {
+    func noteNewBaseline(_ treatment: Treatment, _ id: StreamID) {
         guard let known = ledger.streams[id] else { return }
         guard known.volume != treatment.baseline || known.isMuted != treatment.baselineMuted else { return }
         noteAgain(
@@ -165,7 +165,7 @@ extension Reconciler {
             isMuted: treatment.silencing == .mute && !treatment.baselineMuted)
     }
 
-    mutating func noteAgain(_ treatment: Treatment, _ id: StreamID, written: [[Double]], isMuted: Bool) {
+    func noteAgain(_ treatment: Treatment, _ id: StreamID, written: [[Double]], isMuted: Bool) {
         ledger.append(
             .baseline(
                 id, volume: treatment.baseline, isMuted: treatment.baselineMuted, restoreKey: treatment.restoreKey))

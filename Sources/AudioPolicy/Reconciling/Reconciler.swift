@@ -6,7 +6,7 @@ import EventLoop
 /// The two servers differ in what a duck is. PulseAudio: the stream's own volume, which mixers show, so that a foreign
 /// volume is the level wanted now and overrides us. PipeWire: a soft gain in place of the user's volume, so that a
 /// foreign volume is a new baseline and the duck stays on it.
-struct Reconciler {
+final class Reconciler {
     let server: ServerInfo
     var timing: PolicySettings.Timing
     var healsRestoreEntries: Bool
@@ -54,7 +54,7 @@ struct Reconciler {
     var isPulseAudio: Bool { server.kind == .pulseaudio }
 
     /// Takes the collected operations; they are one batch.
-    mutating func takeOperations() -> [ServerOperation] {
+    func takeOperations() -> [ServerOperation] {
         guard !operations.isEmpty else { return [] }
         defer { operations.removeAll(keepingCapacity: true) }
         nextBatch += 1
@@ -77,9 +77,9 @@ struct Reconciler {
     // MARK: What the server says
 
     /// A stream as it is now, before its new plan: finds out what somebody else did to it.
-    mutating func observe(_ stream: ServerStream, before: ServerStream?, in graph: ServerGraph, now: LoopInstant) {
+    func observe(_ stream: ServerStream, before: ServerStream?, in graph: ServerGraph, now: LoopInstant) {
         observeRoute(of: stream, in: graph, now: now)
-        guard var treatment = treatments[stream.id] else {
+        guard let treatment = treatments[stream.id] else {
             if let before {
                 noteForeignChange(of: stream, before: before, in: graph, now: now)
             } else {
@@ -88,16 +88,15 @@ struct Reconciler {
             return
         }
         if isPulseAudio {
-            if let before, before.device != stream.device { takeOverFromModule(&treatment, stream) }
-            observePulseAudio(stream, &treatment, in: graph, now: now)
+            if let before, before.device != stream.device { takeOverFromModule(treatment, stream) }
+            observePulseAudio(stream, treatment, in: graph, now: now)
         } else {
-            observePipeWire(stream, before: before, &treatment, now: now)
+            observePipeWire(stream, before: before, treatment, now: now)
         }
-        treatments[stream.id] = treatment
         closeIfDone(stream.id)
     }
 
-    mutating func removed(_ id: StreamID, restoreKey: String?, now: LoopInstant) {
+    func removed(_ id: StreamID, restoreKey: String?, now: LoopInstant) {
         stored.removed(id, key: treatments[id]?.restoreKey ?? restoreKey, now: now)
         cannotPause.remove(id)
         uncontrollable.remove(id)
@@ -109,7 +108,7 @@ struct Reconciler {
     }
 
     /// An operation was turned down. Returns the stream to be planned anew.
-    mutating func failed(_ operation: ServerOperation, now: LoopInstant) -> StreamID? {
+    func failed(_ operation: ServerOperation, now: LoopInstant) -> StreamID? {
         switch operation {
         case .pause(let id):
             cannotPause.insert(id)
@@ -137,7 +136,7 @@ struct Reconciler {
 
     /// A stream that cannot be brought to anything is left as it is.
     @discardableResult
-    private mutating func giveUp(_ id: StreamID) -> StreamID? {
+    private func giveUp(_ id: StreamID) -> StreamID? {
         uncontrollable.insert(id)
         endTreatment(id)
         if ledger.streams[id] != nil { ledger.append(.done(id)) }
@@ -154,24 +153,26 @@ struct Reconciler {
 
     /// Brings a stream towards its plan.
     /// - Parameter abrupt: without a fade, as for a stream that has only begun, or has moved.
-    mutating func reconcile(_ stream: ServerStream, plan: StreamPlan, abrupt: Bool, now: LoopInstant) {
+    func reconcile(_ stream: ServerStream, plan: StreamPlan, abrupt: Bool, now: LoopInstant) {
         if uncontrollable.contains(stream.id) { return }
-        if treatments[stream.id] == nil {
-            // On PipeWire a stream without a volume has not been given its own yet, or has none: it can still be paused.
-            guard plan.effect != .none, !stream.volume.isEmpty || !isPulseAudio && plan.effect == .pause else { return }
-            treatments[stream.id] = Treatment(of: stream)
-        }
-        guard var treatment = treatments[stream.id] else { return }
+        guard let treatment = treatments[stream.id] ?? begin(stream, plan) else { return }
         treatment.overriddenHolders.formIntersection(plan.holders)
         treatment.holders = plan.holders
         let effect: Effect = treatment.isOverridden ? .none : plan.effect
-        aim(&treatment, stream, at: effect.factor, abrupt: abrupt, now: now)
-        silence(&treatment, stream, with: method(for: effect, stream), now: now)
-        treatments[stream.id] = treatment
+        aim(treatment, stream, at: effect.factor, abrupt: abrupt, now: now)
+        silence(treatment, stream, with: method(for: effect, stream), now: now)
         closeOrGiveUp(stream.id)
     }
 
-    mutating func closeOrGiveUp(_ id: StreamID) {
+    private func begin(_ stream: ServerStream, _ plan: StreamPlan) -> Treatment? {
+        // On PipeWire a stream without a volume has not been given its own yet, or has none: it can still be paused.
+        guard plan.effect != .none, !stream.volume.isEmpty || !isPulseAudio && plan.effect == .pause else { return nil }
+        let treatment = Treatment(of: stream)
+        treatments[stream.id] = treatment
+        return treatment
+    }
+
+    func closeOrGiveUp(_ id: StreamID) {
         if treatments[id]?.refusals ?? 0 < Self.patience { closeIfDone(id) } else { giveUp(id) }
     }
 
@@ -179,22 +180,20 @@ struct Reconciler {
     static let patience = 10
 
     /// Takes each fade a step further, and closes what time has closed.
-    mutating func advance(to now: LoopInstant, in graph: ServerGraph) {
+    func advance(to now: LoopInstant, in graph: ServerGraph) {
         for id in ramping.sorted() {
-            guard let stream = graph.streams[id], var treatment = treatments[id], let ramp = treatment.ramp else {
+            guard let stream = graph.streams[id], let treatment = treatments[id], let ramp = treatment.ramp else {
                 ramping.remove(id)
                 continue
             }
             if let factor = ramp.factor(at: now) {
-                if ramp.isOver(at: now) { endRamp(&treatment, id) }
-                write(&treatment, stream, factor: factor, now: now)
-                treatments[id] = treatment
+                if ramp.isOver(at: now) { endRamp(treatment, id) }
+                write(treatment, stream, factor: factor, now: now)
                 closeIfDone(id)
             }
         }
         retry(in: graph, now: now)
         resolveSuspects(in: graph, now: now)
-        closeStored(in: graph, now: now)
     }
 
     func nextStep(after now: LoopInstant) -> LoopInstant? {
@@ -206,9 +205,9 @@ struct Reconciler {
     }
 
     /// Undoes everything in force, and leaves it undone until the present holders are gone.
-    mutating func overrideAll() {
-        for (id, treatment) in treatments where !treatment.isOverridden {
-            treatments[id]?.overriddenHolders = treatment.holders
+    func overrideAll() {
+        for treatment in treatments.values where !treatment.isOverridden {
+            treatment.overriddenHolders = treatment.holders
         }
     }
 
@@ -216,7 +215,7 @@ struct Reconciler {
 
     /// A treatment is over when nothing of ours is in force and a read has shown it; one that somebody has overridden is
     /// kept, with nothing left to undo, until the holders of that moment are gone.
-    private mutating func closeIfDone(_ id: StreamID) {
+    private func closeIfDone(_ id: StreamID) {
         guard let treatment = treatments[id], treatment.isAtRest, isConfirmed(treatment) else { return }
         if ledger.streams[id] != nil { ledger.append(.done(id)) }
         if !treatment.isOverridden { endTreatment(id) }
@@ -228,7 +227,7 @@ struct Reconciler {
             && treatment.volumes.isConfirmed { resolution.equal($0, $1) }
     }
 
-    private mutating func endTreatment(_ id: StreamID) {
+    private func endTreatment(_ id: StreamID) {
         treatments[id] = nil
         ramping.remove(id)
         retrying.remove(id)

@@ -2,7 +2,7 @@ import AudioSession
 import EventLoop
 
 /// What is done to one stream, from the first change of it until a read-back has confirmed that it is as it should be.
-struct Treatment {
+final class Treatment {
     enum Silencing: Equatable {
         /// By its mute (PulseAudio) or soft mute (PipeWire).
         case mute
@@ -57,7 +57,7 @@ struct Treatment {
 
     /// PipeWire: what an earlier run left may be in force, or a user's write may have ended it since. Whatever is wanted
     /// is sent, and so is its end.
-    mutating func adoptSoftGain() { softGains = WriteHistory(SoftGain(volume: [], isMuted: false)) }
+    func adoptSoftGain() { softGains = WriteHistory(SoftGain(volume: [], isMuted: false)) }
 
     var isOverridden: Bool { !overriddenHolders.isEmpty }
     /// Whether nothing of ours is in force.

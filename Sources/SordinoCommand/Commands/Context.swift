@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Glibc
 import SordinoDaemon
 
@@ -13,7 +12,21 @@ struct Context {
     static func process() -> Context {
         // Whoever does not read any more is told nothing more.
         Context(
-            environment: ProcessInfo.processInfo.environment,
+            environment: variables(),
             out: { try? writeAll($0, to: STDOUT_FILENO) }, err: { try? writeAll($0, to: STDERR_FILENO) })
+    }
+
+    /// The process's variables; the first of a name is the one that counts.
+    private static func variables() -> [String: String] {
+        var found: [String: String] = [:]
+        var next = environ
+        while let entry = next.pointee {
+            next += 1
+            let text = String(cString: entry)
+            guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")) else { continue }
+            let name = String(text[..<equals])
+            if found[name] == nil { found[name] = String(text[text.utf8.index(after: equals)...]) }
+        }
+        return found
     }
 }

@@ -11,7 +11,7 @@ import Testing
         for step in 0..<200 {
             game.step(&random)
             guard step % 3 == 0 else { continue }
-            var fresh = StreamClassifier(settings: game.settings, processes: game.world.processes)
+            let fresh = StreamClassifier(settings: game.settings, processes: game.world.processes)
             for holder in game.holders { _ = fresh.setHolder(holder) }
             _ = fresh.reset(graph: game.world.graph, kind: kind)
             for id in game.world.graph.streams.keys where game.world.classifier[id] != fresh[id] {
