@@ -155,7 +155,10 @@ let package = Package(
         tests("SordinoDemoTests", ["SordinoDemo", "HeadlessAudio", "SoundRig", "sordino"]),
         tests(
             "SordinoCommandTests",
-            ["SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "AudioSession", "DaemonTestSupport"]),
+            [
+                "SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "AudioPolicyConfiguration",
+                "AudioSession", "DaemonTestSupport",
+            ]),
         tests(
             "ScenarioTests",
             [
