@@ -59,7 +59,9 @@ struct PlayerTests {
         #expect(media.status == .paused && media.orders == ["Pause"])
         let shown = try #require(desk.session.status()?.streams.first { $0.id == media.stream.description })
         #expect(shown.effect?.action == "pause" && !shown.overridden)
-        #expect(try desk.session.policy?.explain("radio", isConfined: false).contains("paused through its player (radio)") == true)
+        #expect(
+            try desk.session.policy?.explain("radio", isConfined: false).contains("paused through its player (radio)")
+                == true)
         #expect(desk.session.status()?.ledger.entries == 1)
         desk.server.stop(call)
         desk.settle()
