@@ -32,6 +32,9 @@ func tool(
 let package = Package(
     name: "sordino",
     products: [
+        .library(name: "AudioSession", targets: ["AudioSession"]),
+        .library(name: "AudioSessionLinux", targets: ["AudioSessionLinux"]),
+        .library(name: "AudioSessionTestHelper", targets: ["AudioSessionTestHelper"]),
         .executable(name: "sordino", targets: ["sordino"]),
         .executable(name: "sordino-bench", targets: ["sordino-bench"]),
     ],
@@ -53,12 +56,21 @@ let package = Package(
         library("SystemEventLoop", ["EventLoop", "CSystemd"]),
         library("PulseAudioServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
         library("PipeWireServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPipeWire"]),
-        library("SessionBus", ["AudioPolicy", "AudioSession", "SystemEventLoop", "CSystemd"]),
+        library("SessionBus", ["AudioPolicy", "AudioSession", "EventLoop", "SystemEventLoop", "CSystemd"]),
+        library(
+            "SoundServerFinder",
+            ["AudioPolicy", "EventLoop", "PipeWireServer", "PulseAudioServer", "SystemEventLoop", "CSystemd"]),
+        library(
+            "AudioSessionLinux",
+            [
+                "AudioPolicy", "AudioSession", "EventLoop", "LinuxProcesses", "SessionBus", "SoundServerFinder",
+                "SystemEventLoop",
+            ]),
         library(
             "SordinoDaemon",
             [
-                "AudioPolicy", "AudioPolicyConfiguration", "EventLoop", "LinuxProcesses", "PipeWireServer",
-                "PulseAudioServer", "SessionBus", "SystemEventLoop", "CSystemd",
+                "AudioPolicy", "AudioPolicyConfiguration", "EventLoop", "LinuxProcesses", "SessionBus",
+                "SoundServerFinder", "SystemEventLoop", "CSystemd",
             ]),
 
         // Private servers, and what plays and listens on them.
@@ -89,6 +101,14 @@ let package = Package(
         tool("sordino-bench-floor-pipewire", ["CPipeWire"], path: "BenchFloors/PipeWire", linking: ["pipewire-0.3"]),
         tool("sordino-bench-player", ["CSystemd"], path: "BenchFloors/Player", linking: ["systemd"]),
 
+        // The sources of docs/examples/player, which is a package of its own, compiled and tested here too.
+        .target(
+            name: "VoiceMessages", dependencies: ["AudioSession"],
+            path: "docs/examples/player/Sources/VoiceMessages", swiftSettings: settings),
+        .executableTarget(
+            name: "player", dependencies: ["VoiceMessages", "AudioSession", "AudioSessionLinux"],
+            path: "docs/examples/player/Sources/player", swiftSettings: settings),
+
         tests("AudioSessionTests", ["AudioSession", "AudioSessionTestHelper"]),
         tests("AudioPolicyTests", ["AudioPolicy", "AudioSession", "AudioSessionTestHelper", "EventLoop"]),
         tests(
@@ -102,9 +122,22 @@ let package = Package(
         .target(
             name: "DaemonTestSupport",
             dependencies: [
-                "AudioPolicy", "AudioSession", "AudioSessionTestHelper", "HeadlessAudio", "SystemEventLoop",
-                "CSystemd",
+                "AudioPolicy", "AudioSession", "AudioSessionTestHelper", "HeadlessAudio", "SoundRig",
+                "SystemEventLoop", "CSystemd",
             ], path: "Tests/DaemonTestSupport", swiftSettings: settings),
+        tests(
+            "SoundServerFinderTests",
+            ["SoundServerFinder", "AudioPolicy", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
+        tests(
+            "AudioSessionLinuxTests",
+            [
+                "AudioSessionLinux", "AudioSessionTestHelper", "AudioPolicy", "AudioSession", "HeadlessAudio",
+                "PipeWireServer", "PulseAudioServer", "SessionBus", "SoundRig", "SystemEventLoop",
+                "DaemonTestSupport", "sordino",
+            ]),
+        tests(
+            "ExampleTests",
+            ["VoiceMessages", "AudioSession", "AudioSessionTestHelper", "DaemonTestSupport", "SoundRig", "player"]),
         tests(
             "SessionBusTests",
             ["SessionBus", "AudioPolicy", "AudioSession", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),

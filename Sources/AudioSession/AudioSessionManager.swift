@@ -1,5 +1,5 @@
 /// The one owner of a session, over a driver: ranks the claims of one owner, and tells each what becomes of it.
-public actor AudioSessionManager: AudioSessionManagerProtocol {
+public actor AudioSessionManager: AudioSessionManagerProtocol, CallControlProtocol {
     private let core: AudioSessionCore
     private let owner: ClaimOwner
     private let executor: any SerialExecutor
@@ -31,10 +31,7 @@ public actor AudioSessionManager: AudioSessionManagerProtocol {
         core.update(claim.id, output: output)
     }
 
-    public func release(_ claim: AudioSessionClaim) async {
-        core.release(claim.id)
-        events.close(claim.id)
-    }
+    public func release(_ claim: AudioSessionClaim) async { release(claim.id) }
 
     public func events(for claim: AudioSessionClaim) async -> AsyncStream<AudioSessionEvent> {
         events.listen(to: claim.id)
@@ -43,6 +40,21 @@ public actor AudioSessionManager: AudioSessionManagerProtocol {
     public func currentRoute() async -> AudioRoute { core.driver.route() }
 
     public func diagnostics() async -> String { core.driver.diagnostics() }
+
+    public func activate(_ claim: AudioSessionClaim) async { core.setActivated(claim.id, true) }
+
+    public func deactivate(_ claim: AudioSessionClaim) async { core.setActivated(claim.id, false) }
+
+    public func releaseCall() async {
+        for entry in core.arbiter.entries where entry.claim.origin == .explicit && entry.claim.kind == .call {
+            release(entry.claim.id)
+        }
+    }
+
+    private func release(_ id: ClaimID) {
+        core.release(id)
+        events.close(id)
+    }
 
     /// What a driver that is not confined to the executor itself (a double) has to say.
     package func receive(_ event: AudioSessionDriverEvent) {

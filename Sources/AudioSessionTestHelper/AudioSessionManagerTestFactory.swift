@@ -5,7 +5,7 @@ public enum AudioSessionManagerTestFactory {
     /// - Parameter defaultDriver: records what the manager applies, and speaks for the system. One manager's alone.
     public static func make(
         defaultDriver: MockAudioSessionDriver = MockAudioSessionDriver()
-    ) -> any AudioSessionManagerProtocol {
+    ) -> any AudioSessionManagerProtocol & CallControlProtocol {
         let manager = AudioSessionManager(
             driver: defaultDriver, owner: ClaimOwner(name: "test"), on: TaskPoolExecutor())
         defaultDriver.setManager(manager)

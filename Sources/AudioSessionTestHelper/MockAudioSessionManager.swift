@@ -3,11 +3,13 @@ import Synchronization
 
 /// Grants everything and records what it is asked: for a client's own logic, that it acquires at the right moment and
 /// releases on every way out. It neither ranks nor refuses; where that matters, use `AudioSessionManagerTestFactory`.
-public final class MockAudioSessionManager: AudioSessionManagerProtocol, Sendable {
+public final class MockAudioSessionManager: AudioSessionManagerProtocol, CallControlProtocol, Sendable {
     public enum Call: Equatable, Sendable {
         case acquire(AudioSessionClientKind, output: AudioSessionOutput)
         case update(AudioSessionClientKind, output: AudioSessionOutput)
         case release(AudioSessionClientKind)
+        case activate(AudioSessionClientKind)
+        case deactivate(AudioSessionClientKind)
     }
 
     private struct State: ~Copyable {
@@ -74,4 +76,18 @@ public final class MockAudioSessionManager: AudioSessionManagerProtocol, Sendabl
     public func currentRoute() async -> AudioRoute { state.withLock { $0.route } }
 
     public func diagnostics() async -> String { "mock, \(outstandingKinds.count) claims" }
+
+    // MARK: CallControlProtocol
+
+    public func activate(_ claim: AudioSessionClaim) async {
+        state.withLock { $0.calls.append(.activate(claim.kind)) }
+    }
+
+    public func deactivate(_ claim: AudioSessionClaim) async {
+        state.withLock { $0.calls.append(.deactivate(claim.kind)) }
+    }
+
+    public func releaseCall() async {
+        for claim in state.withLock({ $0.outstanding }) where claim.kind == .call { await release(claim) }
+    }
 }

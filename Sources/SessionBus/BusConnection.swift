@@ -23,7 +23,8 @@ final class BusConnection {
 
     deinit {
         sd_bus_detach_event(handle)
-        sd_bus_flush_close_unref(handle)
+        // A bus that has not let us in is not waited for.
+        if sd_bus_is_ready(handle) > 0 { sd_bus_flush_close_unref(handle) } else { sd_bus_close_unref(handle) }
     }
 
     /// From now on the loop works on the connection.

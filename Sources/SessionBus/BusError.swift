@@ -64,6 +64,8 @@ public enum BusContract {
     public static let name = "org.sordino.AudioSession1"
     public static let path = "/org/sordino/AudioSession1"
     public static let interface = "org.sordino.AudioSession1"
+    /// The device of whoever wants none in particular.
+    public static let automatic = "automatic"
     public static let claimInterface = "org.sordino.AudioSession1.Claim"
     /// Claims are the children of this object.
     static let claims = "\(path)/claim"

@@ -100,6 +100,12 @@ final class BusMessage {
     }
 
     @discardableResult
+    func append(_ value: UInt32) -> Int32 {
+        var value = value
+        return sd_bus_message_append_basic(handle, BusType.uint32, &value)
+    }
+
+    @discardableResult
     func append(paths: [String]) -> Int32 {
         var result = sd_bus_message_open_container(handle, BusType.array, "o")
         for path in paths where result >= 0 { result = append(path, as: BusType.objectPath) }
@@ -132,8 +138,7 @@ extension BusMessage {
         switch value {
         case .string(let text): within(BusType.variant, "s") { append(text) }
         case .bool(let isTrue): within(BusType.variant, "b") { append(isTrue) }
-        case .uint32(var number):
-            within(BusType.variant, "u") { sd_bus_message_append_basic(handle, BusType.uint32, &number) }
+        case .uint32(let number): within(BusType.variant, "u") { append(number) }
         case .strings(let strings): within(BusType.variant, "as") { append(strings: strings) }
         case .other(let type): preconditionFailure("a variant of type \(type) cannot be written")
         }

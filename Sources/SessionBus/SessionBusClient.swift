@@ -31,6 +31,14 @@ public final class SessionBusClient {
         _ = try call("SetEnabled") { $0.append(enabled) }
     }
 
+    /// The JSON of the devices.
+    public func devices() throws(BusError) -> String { try call("Devices").readString() ?? "" }
+
+    /// Takes the winner's playback to a device; `automatic`: wherever it goes by itself.
+    public func selectDevice(_ device: String) throws(BusError) {
+        _ = try call("SelectDevice") { $0.append(device) }
+    }
+
     public func reload() throws(BusError) { _ = try call("Reload") }
 
     public func restore() throws(BusError) { _ = try call("Restore") }

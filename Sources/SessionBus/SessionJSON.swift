@@ -16,6 +16,7 @@ public enum SessionJSON {
 
     /// `nil` for what is not one.
     public static func status(_ text: String) -> SessionStatus? { decode(text) }
+    public static func devices(_ text: String) -> [SessionStatus.Device]? { decode(text) }
     public static func event(_ text: String) -> SessionEvent? { decode(text) }
 
     private static func decode<Value: Decodable>(_ text: String) -> Value? {

@@ -12,6 +12,7 @@ enum SessionObject {
         .method("Monitor", takes: "", gives: "", names: "", monitor),
         .method("Restore", takes: "", gives: "", names: "", restore),
         .method("Devices", takes: "", gives: "s", names: "json\0", devices),
+        .method("SelectDevice", takes: "s", gives: "", names: "device\0", selectDevice),
         .property("Enabled", "b", getEnabled),
         .property("Winner", "o", getWinner),
         .property("Claims", "ao", getClaims),
@@ -73,6 +74,19 @@ private func restore(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?
 private func devices(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?) -> Int32 {
     answer(call, context) { service, _, reply in
         reply.append(SessionJSON.encode(service.control.status().devices))
+    }
+}
+
+private func selectDevice(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?) -> Int32 {
+    answerUser(call, context) { service, call, _ throws(BusFault) in
+        guard let device = call.readString(), !device.isEmpty else {
+            throw BusFault(.invalidArgument, "which device? Give its id in Devices, or automatic")
+        }
+        do throws(SessionControlError) {
+            try service.control.selectDevice(device == BusContract.automatic ? nil : device)
+        } catch {
+            throw BusFault(error)
+        }
     }
 }
 

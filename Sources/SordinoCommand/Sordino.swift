@@ -50,6 +50,8 @@ public enum Sordino {
         case .demo: return try HeadlessCommands.demo(invocation, context)
         case .hold: return try HoldCommand.run(invocation, context)
         case .status: try SessionCommands.status(invocation, context)
+        case .devices: try SessionCommands.devices(invocation, context)
+        case .select: try SessionCommands.select(invocation, context)
         case .monitor: try SessionCommands.monitor(invocation, context)
         case .off: try SessionCommands.off(invocation, context)
         case .on: try SessionCommands.on(context)

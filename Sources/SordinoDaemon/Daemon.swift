@@ -3,6 +3,7 @@ import EventLoop
 import Glibc
 import LinuxProcesses
 import SessionBus
+import SoundServerFinder
 import SystemEventLoop
 
 /// What `sordino run` is: the session, the sound server it is on, the bus, the ledger and the signals, on one loop.

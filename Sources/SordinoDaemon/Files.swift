@@ -1,5 +1,6 @@
 import AudioPolicy
 import Glibc
+import SoundServerFinder
 
 public struct SystemError: Error, Equatable, Sendable {
     /// An `errno` value.
@@ -81,10 +82,4 @@ func makeDirectories(_ path: String) throws(SystemError) {
     guard errno == ENOENT, path != "/" else { throw SystemError(code: errno) }
     try makeDirectories(parent(of: path))
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw SystemError(code: errno) }
-}
-
-/// `/a` of `/a/b`, `/` of `/a` and of `/`.
-func parent(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
-    return String(path[..<slash])
 }

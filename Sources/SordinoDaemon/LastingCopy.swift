@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import SoundServerFinder
 import Synchronization
 
 /// The part of the ledger that must outlive a restart of the machine, in a file of the state directory: written and

@@ -3,6 +3,7 @@ import EventLoop
 import Glibc
 import LinuxProcesses
 import SessionBus
+import SoundServerFinder
 import SystemEventLoop
 
 /// Undoing without a daemon: connects, lets the session heal what the ledger says, and leaves.

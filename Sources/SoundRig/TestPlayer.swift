@@ -68,14 +68,15 @@ public final class TestPlayer: Sendable {
     }
 
     /// Starts the client. `executable` is another copy of the player, for another name in
-    /// `application.process.binary`.
+    /// `application.process.binary`; `command` is what runs it, if not the server's keeper itself.
     public init(
         in server: HeadlessServer, name: String = "sordino-testplayer", properties: [String: String] = [:],
-        executable: String? = nil
+        executable: String? = nil, through command: [String] = []
     ) async throws {
         let all = properties.merging(["application.name": name]) { own, _ in own }
         let arguments = all.sorted { $0.key < $1.key }.map { "prop:\($0.key)=\($0.value)" }
-        lines = try LineProcess([executable ?? product("sordino-testplayer")] + arguments, in: server)
+        lines = try LineProcess(
+            command + [executable ?? product("sordino-testplayer")] + arguments, in: server)
         _ = try await lines.line { $0 == "ready" }
     }
 

@@ -34,26 +34,63 @@ public func socketAnswers(_ path: String) -> Bool {
     }
 }
 
-/// A message bus of the test's own; ends with this object.
+/// A message bus of the test's own; ends with this object, and with it all that it has started.
 public final class PrivateBus {
     public let address: String
+    /// What is started on the bus keeps its files here.
+    public let directory: String
     private let supervisor: Supervisor
     private let process: SupervisedProcess
 
-    /// - Parameter address: a socket's, as `unix:path=…`; without one in a directory of its own.
-    public init(address wanted: String? = nil) throws {
+    /// - Parameters:
+    ///   - wanted: a socket's, as `unix:path=…`; without one in a directory of its own.
+    ///   - service: the text of a service file that the bus is to know.
+    public init(address wanted: String? = nil, service: String? = nil) throws {
         supervisor = try Supervisor(prefix: "sordino-bus")
-        let address = wanted ?? "unix:path=\(supervisor.directory)/bus"
+        directory = supervisor.directory
+        let address = wanted ?? "unix:path=\(directory)/bus"
         self.address = address
         let socket = String(address.dropFirst("unix:path=".count))
+        var arguments = ["--session"]
+        var environment = ProcessInfo.processInfo.environment
+        if let service {
+            arguments = ["--config-file=\(try Self.write(service, address, directory))"]
+            for name in ["XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "HOME", "PIPEWIRE_RUNTIME_DIR"] {
+                environment[name] = directory
+            }
+            environment["PULSE_SERVER"] = "unix:\(directory)/none"
+        }
         process = try supervisor.spawn(
-            ["dbus-daemon", "--session", "--nofork", "--nopidfile", "--address=\(address)"],
-            environment: ProcessInfo.processInfo.environment, standard: .init())
+            ["dbus-daemon", "--nofork", "--nopidfile", "--address=\(address)"] + arguments,
+            environment: environment, standard: .init())
         let deadline = ContinuousClock().now + .seconds(10)
         while !socketAnswers(socket) {
             guard ContinuousClock().now < deadline else { throw TestFailure("dbus-daemon does not answer") }
             usleep(2000)
         }
+    }
+
+    /// The bus's configuration, with a directory for the one service.
+    private static func write(_ service: String, _ address: String, _ directory: String) throws -> String {
+        let services = directory + "/services"
+        try FileManager.default.createDirectory(atPath: services, withIntermediateDirectories: true)
+        let name = service.split(separator: "\n").first { $0.hasPrefix("Name=") }?.dropFirst(5) ?? ""
+        try service.write(toFile: "\(services)/\(name).service", atomically: true, encoding: .utf8)
+        let configuration = """
+            <busconfig>
+              <type>session</type>
+              <listen>\(address)</listen>
+              <servicedir>\(services)</servicedir>
+              <policy context="default">
+                <allow send_destination="*" eavesdrop="true"/>
+                <allow receive_sender="*"/>
+                <allow own="*"/>
+              </policy>
+            </busconfig>
+            """
+        let path = directory + "/bus.conf"
+        try configuration.write(toFile: path, atomically: true, encoding: .utf8)
+        return path
     }
 
     public func end() { process.end() }

@@ -190,6 +190,17 @@ import Testing
         service.stop()
     }
 
+    @Test func `A bus that does not answer is given up after the time-out`() throws {
+        let directory = try TemporaryDirectory()
+        let listener = try SilentSocket(directory.path + "/bus")
+        let start = ContinuousClock().now
+        #expect(throws: BusError(.noBus, "the session bus does not answer")) {
+            try SessionBusClient(address: "unix:path=\(directory.path)/bus", timeout: .milliseconds(200))
+        }
+        #expect(ContinuousClock().now - start < .seconds(5))
+        extendLifetime(listener)
+    }
+
     @Test(
         arguments: [
             (["DBUS_SESSION_BUS_ADDRESS": "unix:path=/x"], "unix:path=/x"),
@@ -200,4 +211,23 @@ import Testing
     func `The bus is where the variables say`(environment: [String: String], address: String?) {
         #expect(BusContract.address(in: environment) == address)
     }
+}
+
+/// A socket that takes connections and never says a word.
+private final class SilentSocket {
+    private let descriptor: Int32
+
+    init(_ path: String) throws {
+        descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) }
+        }
+        guard result == 0, listen(descriptor, 8) == 0 else { throw TestFailure("\(path): \(errno)") }
+    }
+
+    deinit { close(descriptor) }
 }

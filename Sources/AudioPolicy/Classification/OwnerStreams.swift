@@ -11,6 +11,8 @@ struct OwnerStreams {
     private var playbacks: [StreamID: String] = [:]
     /// Streams that are a call by their own evidence.
     private var calls: [StreamID: AudioSessionClientKind] = [:]
+    /// Playback that is speech by its own evidence.
+    private var speeches: Set<StreamID> = []
     /// What the members were last decided and concluded by.
     var decidedCapturing = false
     var concludedPairing = Pairing()
@@ -24,6 +26,8 @@ struct OwnerStreams {
         /// Names that a capture and a playback share. Where there are any, playbacks of other names are something else
         /// (a browser's music beside its call).
         var sharedNames: Set<String> = []
+        /// What a screen reader plays beside its voice belongs to it, whatever its cues lack.
+        var speaks = false
     }
 
     var isCapturing: Bool { !microphones.isEmpty }
@@ -32,6 +36,7 @@ struct OwnerStreams {
         var pairing = Pairing(hasVoice: !voices.isEmpty)
         pairing.hasPlayback = !playbacks.isEmpty || calls.keys.contains { $0.direction == .output }
         if !calls.isEmpty { pairing.kind = calls.values.contains(.call) ? .call : .groupCall }
+        pairing.speaks = !speeches.isEmpty
         let names = Set(voices.values.filter { !$0.isEmpty })
         if !names.isEmpty { pairing.sharedNames = names.intersection(playbacks.values) }
         return pairing
@@ -49,6 +54,7 @@ struct OwnerStreams {
         voices[id] = nature.isMicrophone && (isOpen || isCall) ? name : nil
         playbacks[id] = id.direction == .output && isOpen ? name : nil
         calls[id] = isCall ? kind : nil
+        if kind == .speech, !isPlumbing { speeches.insert(id) } else { speeches.remove(id) }
     }
 
     mutating func remove(_ id: StreamID) {
@@ -57,5 +63,6 @@ struct OwnerStreams {
         voices[id] = nil
         playbacks[id] = nil
         calls[id] = nil
+        speeches.remove(id)
     }
 }

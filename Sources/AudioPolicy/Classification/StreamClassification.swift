@@ -22,12 +22,14 @@ public struct StreamClassification: Equatable, Sendable {
         case event
         /// Capture of a microphone and playback by one owner.
         case capturePlayback
+        /// It is of a program that speaks (a screen reader and its cues).
+        case ownersSpeech
         /// Nothing said otherwise.
         case fallback
         /// It is plumbing or a meter.
         case server
 
-        /// `tag`, `rule`, `table`, `role`, `event`, `capture`, `default`, `server`.
+        /// `tag`, `rule`, `table`, `role`, `event`, `capture`, `speech`, `default`, `server`.
         public var text: String {
             switch self {
             case .tag: "tag"
@@ -36,6 +38,7 @@ public struct StreamClassification: Equatable, Sendable {
             case .role: "role"
             case .event: "event"
             case .capturePlayback: "capture"
+            case .ownersSpeech: "speech"
             case .fallback: "default"
             case .server: "server"
             }

@@ -175,7 +175,8 @@ extension StreamClassifier {
         return true
     }
 
-    /// What nothing says anything of: one side of a call where its owner has both, else a recording or media.
+    /// What nothing says anything of: one side of a call where its owner has both, speech where its owner speaks, else a
+    /// recording or media.
     private static func paired(
         _ entry: Entry, _ pairing: OwnerStreams.Pairing
     ) -> (AudioSessionClientKind, StreamClassification.Source) {
@@ -184,7 +185,8 @@ extension StreamClassifier {
         }
         let name = entry.properties.own("media.name") ?? ""
         let isVoice = pairing.hasVoice && (pairing.sharedNames.isEmpty || pairing.sharedNames.contains(name))
-        return isVoice ? (pairing.kind, .capturePlayback) : (.mediaPlayback, .fallback)
+        if isVoice { return (pairing.kind, .capturePlayback) }
+        return pairing.speaks ? (.speech, .ownersSpeech) : (.mediaPlayback, .fallback)
     }
 
     /// The streams that a claim's holder covers.

@@ -1,5 +1,13 @@
 public enum ServerKind: String, Hashable, Sendable {
     case pulseaudio, pipewire
+
+    /// The name that people know it by.
+    public var shownName: String {
+        switch self {
+        case .pulseaudio: "PulseAudio"
+        case .pipewire: "PipeWire"
+        }
+    }
 }
 
 public struct ServerInfo: Equatable, Sendable {

@@ -62,6 +62,7 @@ extension SoundServerDriver {
         case .role: "by its role “\((stream.properties["media.role"] ?? "").shown())”"
         case .event: "by its event “\((stream.properties["event.id"] ?? "").shown())”"
         case .capturePlayback: "because its program plays and records at once"
+        case .ownersSpeech: "because its program speaks too"
         case .fallback: "because nothing says otherwise"
         case .server: "by what the sound server says of it"
         }

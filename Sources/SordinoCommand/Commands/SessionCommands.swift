@@ -12,6 +12,18 @@ enum SessionCommands {
         context.out(StatusText(status).text)
     }
 
+    static func devices(_ invocation: Invocation, _ context: Context) throws(CommandFailure) {
+        let json = try ask(context) { client throws(BusError) in try client.devices() }
+        if invocation.has("json") { return context.out(json + "\n") }
+        guard let devices = SessionJSON.devices(json) else { throw notUnderstood }
+        context.out(StatusText.devices(devices))
+    }
+
+    static func select(_ invocation: Invocation, _ context: Context) throws(CommandFailure) {
+        let device = invocation.arguments[0]
+        try ask(context) { client throws(BusError) in try client.selectDevice(device) }
+    }
+
     static func monitor(_ invocation: Invocation, _ context: Context) throws(CommandFailure) {
         let asJSON = invocation.has("json")
         try ask(context) { client throws(BusError) in

@@ -13,7 +13,7 @@ struct StatusText {
     }
 
     var text: String {
-        head + claimTable + streamTable + deviceTable + "\nLedger    \(ledger)\n"
+        head + claimTable + streamTable + Self.devices(status.devices) + "\nLedger    \(ledger)\n"
             + status.warnings.map { "Warning   \($0.shown(limit: 400))\n" }.joined()
     }
 
@@ -75,11 +75,13 @@ struct StatusText {
         return table.text
     }
 
-    private var deviceTable: String {
-        var table = TextTable("Devices", ["NAME", "TYPE", "DIRECTION", "STATE"])
-        for device in status.devices {
+    static func devices(_ devices: [SessionStatus.Device]) -> String {
+        var table = TextTable("Devices", ["ID", "NAME", "TYPE", "DIRECTION", "STATE"])
+        for device in devices {
             let state = device.current ? "in use" : device.available ? "" : "not plugged in"
-            table.add(device.name.shown(limit: 40), device.type.shown(), device.direction.shown(), state)
+            table.add(
+                device.id.shown(limit: 60), device.name.shown(limit: 40), device.type.shown(),
+                device.direction.shown(), state)
         }
         return table.text
     }

@@ -62,7 +62,7 @@ struct ProgramSpec: Sendable {
 
 /// Every command that there is. Its text is what is typed, a space between the words.
 enum CommandName: String, CaseIterable, Sendable {
-    case run, status, monitor, hold, off, on, ignore, explain, classify, restore
+    case run, status, monitor, hold, off, on, devices, select, ignore, explain, classify, restore
     case configCheck = "config check"
     case configShow = "config show"
     case configReload = "config reload"

@@ -64,6 +64,17 @@ enum CommandTable {
             .off, "undo all effects and leave every stream alone; claims are kept",
             options: [.value("for", "SECONDS", .seconds, "stay in the foreground that long, then switch on again")]),
         CommandSpec(.on, "let effects act again"),
+        CommandSpec(.devices, "show the devices: id, name, type, which are in use", options: [json]),
+        CommandSpec(
+            .select, "take what wins to a device",
+            details: """
+                The playback of the winning claim, a call for example, goes to the device from now on, and back to where \
+                it was with “sordino select automatic”, when the claim is over or the device is gone. Everything else \
+                stays where it is, and so does the default device.
+                """,
+            argument: ArgumentSpec(
+                placeholder: "DEVICE", kind: .word, count: .one,
+                summary: "a playback device's id as “sordino devices” shows it, or automatic")),
         CommandSpec(
             .restore, "undo everything in the ledger, with or without a daemon",
             details: """

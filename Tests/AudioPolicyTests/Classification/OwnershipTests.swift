@@ -272,6 +272,16 @@ import Testing
         #expect(world.setHolders([]).isSuperset(of: [own, child]))
     }
 
+    @Test func `what runs beside a holder below the same program is not the holder's`() {
+        let world = ClassificationWorld()
+        world.processes.add(9, "/usr/bin/sordino", name: "sordino")
+        world.processes.add(10, "/usr/bin/sordino", parent: 9, name: "sordino")
+        world.processes.add(11, "/usr/bin/mpv", parent: 9)
+        let other = world.open(pid: 11, binary: "mpv")
+        #expect(world.setHolders([holder(10)]).isEmpty)
+        #expect(world.classifier[other]?.ownersClaims == [])
+    }
+
     @Test func `a tag that is not its owner's to use says nothing`() {
         let world = ClassificationWorld()
         let thief = world.open(pid: 20, binary: "thief", role: "music", ["sordino.claim": "t"])

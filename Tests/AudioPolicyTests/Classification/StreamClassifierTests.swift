@@ -71,6 +71,21 @@ import Testing
         #expect(world.kind(other) == .recording)
     }
 
+    @Test func `A11-02: what a program that speaks plays without a role is speech, as long as it speaks`() {
+        let world = ClassificationWorld()
+        let cue = world.open(pid: 10)
+        let music = world.open(pid: 10, role: "music")
+        let stranger = world.open(pid: 20)
+        #expect(world.kind(cue) == .mediaPlayback)
+        let speech = world.open(pid: 10, role: "a11y")
+        #expect(world.kind(cue) == .speech)
+        #expect(world.source(cue) == .ownersSpeech)
+        #expect(world.kind(music) == .mediaPlayback)
+        #expect(world.kind(stranger) == .mediaPlayback)
+        #expect(world.close(speech) == [speech, cue])
+        #expect(world.kind(cue) == .mediaPlayback)
+    }
+
     @Test func `capture and playback by two owners are no call`() {
         let world = ClassificationWorld()
         let music = world.open(pid: 10, binary: "player")

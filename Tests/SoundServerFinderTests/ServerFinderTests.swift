@@ -5,7 +5,7 @@ import Foundation
 import SystemEventLoop
 import Testing
 
-@testable import SordinoDaemon
+@testable import SoundServerFinder
 
 @Suite struct ServerFinderTests {
     private let directory: TemporaryDirectory

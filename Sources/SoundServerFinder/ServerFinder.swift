@@ -87,7 +87,7 @@ public final class ServerFinder {
 
     private func search() {
         if waits, watch == nil {
-            watch = try? SocketWatch(loop: loop, paths: places.sockets(of: kinds)) { [unowned self] in
+            watch = SocketWatch(loop: loop, paths: places.sockets(of: kinds)) { [unowned self] in
                 self.socketsChanged()
             }
         }
@@ -206,15 +206,5 @@ public final class ServerFinder {
             ?? ServerFailure(
                 .unavailable,
                 kinds.count == 1 ? "\(kinds[0].shownName) does not answer" : "neither PulseAudio nor PipeWire answers")
-    }
-}
-
-extension ServerKind {
-    /// The name that people know it by.
-    public var shownName: String {
-        switch self {
-        case .pulseaudio: "PulseAudio"
-        case .pipewire: "PipeWire"
-        }
     }
 }

@@ -1,17 +1,16 @@
-import AudioPolicy
-import DaemonTestSupport
+package import AudioPolicy
 import Foundation
 import Glibc
-import HeadlessAudio
-import SoundRig
+package import HeadlessAudio
+package import SoundRig
 
 /// `sordino run` beside a private server.
-final class RunningDaemon: Sendable {
-    let process: SupervisedProcess
+package final class RunningDaemon: Sendable {
+    package let process: SupervisedProcess
     private let logPath: String
     private let server: HeadlessServer
 
-    init(
+    package init(
         in server: HeadlessServer, _ arguments: [String] = [], name: String = "daemon",
         environment: [String: String] = [:]
     ) throws {
@@ -28,21 +27,21 @@ final class RunningDaemon: Sendable {
             standard: .init(input: null, output: log, error: log))
     }
 
-    var log: String { (try? String(contentsOfFile: logPath, encoding: .utf8)) ?? "" }
+    package var log: String { (try? String(contentsOfFile: logPath, encoding: .utf8)) ?? "" }
 
     /// Waits until it has said so.
-    func says(_ text: String, times: Int = 1, within deadline: Duration = .seconds(10)) async throws {
+    package func says(_ text: String, times: Int = 1, within deadline: Duration = .seconds(10)) async throws {
         let came = await eventually(within: deadline) { log.components(separatedBy: text).count > times }
         guard came else { throw TestFailure("the daemon has not said “\(text)”; it said: \(log)") }
     }
 
     /// Its exit code, once it has ended.
-    func end(_ signal: Int32 = SIGTERM) async throws -> Int32 {
+    package func end(_ signal: Int32 = SIGTERM) async throws -> Int32 {
         process.signal(signal)
         return try await exitCode()
     }
 
-    func exitCode() async throws -> Int32 {
+    package func exitCode() async throws -> Int32 {
         guard let status = try await onThread({ [process] in process.wait(timeout: .seconds(10)) }) else {
             throw TestFailure("the daemon does not end; it said: \(log)")
         }
@@ -52,13 +51,13 @@ final class RunningDaemon: Sendable {
 
 /// Programs in a private server, and what it says of streams.
 extension HeadlessServer {
-    struct Output: Sendable {
-        var code: Int32
-        var lines: [String]
-        var text: String { lines.joined(separator: "\n") }
+    package struct Output: Sendable {
+        package var code: Int32
+        package var lines: [String]
+        package var text: String { lines.joined(separator: "\n") }
     }
 
-    func run(_ command: [String], environment: [String: String] = [:]) async throws -> Output {
+    package func run(_ command: [String], environment: [String: String] = [:]) async throws -> Output {
         // The standard error belongs to what it says.
         let quoted = command.map { "'" + $0.replacing("'", with: "'\\''") + "'" }.joined(separator: " ")
         let process = try LineProcess(["sh", "-c", "exec \(quoted) 2>&1"], in: self, environment: environment)
@@ -69,12 +68,12 @@ extension HeadlessServer {
         return Output(code: status?.code ?? -1, lines: process.lines)
     }
 
-    func sordino(_ arguments: String..., environment: [String: String] = [:]) async throws -> Output {
+    package func sordino(_ arguments: String..., environment: [String: String] = [:]) async throws -> Output {
         try await run([product("sordino")] + arguments, environment: environment)
     }
 
     /// The volume in per cent and the mute of the one stream of that program, as mixers show them.
-    func shown(_ name: String) async throws -> String {
+    package func shown(_ name: String) async throws -> String {
         struct Input: Decodable {
             struct Channel: Decodable {
                 enum CodingKeys: String, CodingKey { case percent = "value_percent" }
@@ -91,30 +90,34 @@ extension HeadlessServer {
     }
 
     /// The effect on the one stream of that program by the daemon's word.
-    func effect(_ name: String) async throws -> String? {
+    package func effect(_ name: String) async throws -> String? {
         try await status().streams.first { $0.application == name }?.effect?.action
     }
 
-    func status() async throws -> SessionStatus {
+    package func status() async throws -> SessionStatus {
         let output = try await sordino("status", "--json")
         guard output.code == 0 else { throw TestFailure("status: \(output)") }
         return try JSONDecoder().decode(SessionStatus.self, from: Data(output.text.utf8))
     }
 
     /// The ledger's lines.
-    var ledger: String { (try? String(contentsOfFile: runtimeDirectory + "/sordino/ledger", encoding: .utf8)) ?? "" }
+    package var ledger: String {
+        (try? String(contentsOfFile: runtimeDirectory + "/sordino/ledger", encoding: .utf8)) ?? ""
+    }
 
     /// Music and a call, both playing.
-    func musicAndCall() async throws -> (music: CommandPlayer, call: CommandPlayer) {
+    package func musicAndCall() async throws -> (music: CommandPlayer, call: CommandPlayer) {
         let music = try play("mus", "music", 600)
         return (music, try play("tel", "phone", 1200))
     }
 
-    func play(_ name: String, _ role: String, _ frequency: Double) throws -> CommandPlayer {
+    package func play(_ name: String, _ role: String, _ frequency: Double) throws -> CommandPlayer {
         try CommandPlayer(.pacat, in: self, name: name, frequency: frequency, properties: ["media.role": role])
     }
 
-    func waitForEffect(_ effect: String?, on name: String, within deadline: Duration = .seconds(10)) async throws {
+    package func waitForEffect(_ effect: String?, on name: String, within deadline: Duration = .seconds(10))
+        async throws
+    {
         let came = try await eventually(within: deadline, every: .milliseconds(20)) {
             try await self.effect(name) == effect
         }

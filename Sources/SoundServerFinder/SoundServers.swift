@@ -1,10 +1,10 @@
-import AudioPolicy
+public import AudioPolicy
 import PipeWireServer
 import PulseAudioServer
-import SystemEventLoop
+public import SystemEventLoop
 
 /// A connection that is not started yet, to wherever the library's own variables lead.
-func makeSoundServer(_ kind: ServerKind, _ loop: SystemEventLoop) -> any SoundServer {
+public func makeSoundServer(_ kind: ServerKind, _ loop: SystemEventLoop) -> any SoundServer {
     switch kind {
     case .pulseaudio: PulseAudioServer(loop: loop)
     case .pipewire: PipeWireServer(loop: loop)

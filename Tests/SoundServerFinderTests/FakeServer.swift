@@ -2,7 +2,6 @@ import AudioPolicy
 import EventLoop
 import Foundation
 import Glibc
-import SordinoDaemon
 import SystemEventLoop
 
 /// A sound server on a socket in the file system: whoever has the socket open there is connected to it.

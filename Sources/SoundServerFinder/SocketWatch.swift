@@ -12,14 +12,16 @@ final class SocketWatch {
     /// By the watch of a directory: the directory, and the names in it that matter.
     private var watches: [Int32: (directory: String, names: Set<String>)] = [:]
 
-    init(loop: SystemEventLoop, paths: [String], onChange: @escaping () -> Void) throws {
+    /// `nil` where the system lets nobody watch any more.
+    init?(loop: SystemEventLoop, paths: [String], onChange: @escaping () -> Void) {
         self.paths = paths
         self.onChange = onChange
         descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
-        guard descriptor >= 0 else { throw SystemError(code: errno) }
-        source = try loop.addIO(descriptor: descriptor, events: EPOLLIN.rawValue) { [unowned self] _ in
+        guard descriptor >= 0 else { return nil }
+        source = try? loop.addIO(descriptor: descriptor, events: EPOLLIN.rawValue) { [unowned self] _ in
             self.readEvents()
         }
+        guard source != nil else { return nil }
         arm()
     }
 
@@ -84,4 +86,10 @@ final class SocketWatch {
         }
         return isNews
     }
+}
+
+/// `/a` of `/a/b`, `/` of `/a` and of `/`.
+package func parent(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
+    return String(path[..<slash])
 }
