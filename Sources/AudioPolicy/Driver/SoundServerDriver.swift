@@ -275,7 +275,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         dirtyStreams.insert(stream.id)
         if let old, old.device != stream.device { movedStreams.insert(stream.id) }
         reconciler?.observe(stream, before: old, in: graph, now: loop.now)
-        playerPauses.observe(stream) { planned(stream.id) }
+        playerPauses.observe(stream, now: loop.now) { planned(stream.id) }
         place(stream)
     }
 
