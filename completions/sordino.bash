@@ -4,7 +4,7 @@ _sordino() {
     local command=${COMP_WORDS[1]} words="" files=""
     COMPREPLY=()
     if [[ $COMP_CWORD -eq 1 ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "run status monitor hold off on restore ignore explain classify config headless demo help --help --version" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "run status monitor hold off on devices select restore ignore explain classify config headless demo help --help --version" -- "$current")
         return
     fi
     case $command in
@@ -23,6 +23,7 @@ _sordino() {
     "headless --card") ;;
     "demo --server") words="pipewire pulseaudio" ;;
     "demo --svg") files=1 ;;
+    "help --reference") words="man markdown" ;;
     "help --completions") words="bash zsh" ;;
     *)
         case $command in
@@ -32,6 +33,8 @@ _sordino() {
         "hold") words="--output --name --for --interrupting --verbose --help ambient playback mediaPlayback game speech recording call groupCall alarm" ;;
         "off") words="--for --help" ;;
         "on") words="--help" ;;
+        "devices") words="--json --help" ;;
+        "select") words="--help" ;;
         "restore") words="--hidden-gain --help" ;;
         "ignore") words="--help" ;;
         "explain") words="--help" ;;
@@ -41,7 +44,7 @@ _sordino() {
         "config reload") words="--help" ;;
         "headless") words="--server --sink --source --card --help" ;;
         "demo") words="--server --svg --help" ;;
-        "help") words="--man --completions --help run status monitor hold off on restore ignore explain classify config headless demo help" ;;
+        "help") words="--man --reference --completions --help run status monitor hold off on devices select restore ignore explain classify config headless demo help" ;;
         esac ;;
     esac
     mapfile -t COMPREPLY < <(compgen ${files:+-f} -W "$words" -- "$current")
