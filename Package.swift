@@ -140,7 +140,10 @@ let package = Package(
             ["VoiceMessages", "AudioSession", "AudioSessionTestHelper", "DaemonTestSupport", "SoundRig", "player"]),
         tests(
             "SessionBusTests",
-            ["SessionBus", "AudioPolicy", "AudioSession", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
+            [
+                "SessionBus", "AudioPolicy", "AudioSession", "EventLoop", "SystemEventLoop", "DaemonTestSupport",
+                "CSystemd",
+            ]),
         tests(
             "SordinoDaemonTests",
             [
@@ -152,7 +155,10 @@ let package = Package(
         tests("SordinoDemoTests", ["SordinoDemo", "HeadlessAudio", "SoundRig", "sordino"]),
         tests(
             "SordinoCommandTests",
-            ["SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "AudioSession", "DaemonTestSupport"]),
+            [
+                "SordinoCommand", "SordinoDaemon", "SessionBus", "AudioPolicy", "AudioPolicyConfiguration",
+                "AudioSession", "DaemonTestSupport",
+            ]),
         tests(
             "ScenarioTests",
             [

@@ -4,43 +4,13 @@ internal import AudioSession
 extension PolicyConfiguration {
     /// The settings in force as SPA-JSON that reads back as the same.
     public static func print(_ settings: PolicySettings) -> String {
-        let timing = settings.timing
-        var lines = [
-            section(
-                "session",
-                [
-                    ("server", settings.server.rawValue), ("scope", settings.scope.rawValue),
-                    ("resume", settings.resume == .auto ? "true" : "false"),
-                    ("resume.delay-ms", milliseconds(settings.resumeDelay)),
-                ]),
-            section(
-                "levels",
-                DuckLevel.allCases.map { level in
-                    (level.rawValue, number(settings.effects.levels[level]?.value ?? 0))
-                }),
-            effects(settings.effects),
-            section(
-                "timing",
-                [
-                    ("attack-ms", milliseconds(timing.attack)), ("fade-down-ms", milliseconds(timing.fadeDown)),
-                    ("fade-up-ms", milliseconds(timing.fadeUp)), ("hold-ms", milliseconds(timing.hold)),
-                    ("silence-s", silence(timing)),
-                ]),
-            section(
-                "observed",
-                [
-                    ("enabled", String(settings.observedEnabled)),
-                    ("recording.effects", String(settings.observedRecordingEffects)),
-                    ("recording.refuse", settings.observedRecordingRefusal.rawValue),
-                ]),
-            section("bluetooth", [("headset-hold-ms", milliseconds(settings.headsetHold))]),
-            section(
-                "pulseaudio",
-                [
-                    ("take-over-role-modules", String(settings.takeOverRoleModules)),
-                    ("restore-entries", settings.restoreEntries.rawValue),
-                ]),
-        ]
+        var sections: [(name: String, pairs: [(String, String)])] = []
+        for key in SettingKey.all {
+            let parts = key.path.split(separator: ".", maxSplits: 1).map(String.init)
+            if sections.last?.name != parts[0] { sections.append((parts[0], [])) }
+            sections[sections.count - 1].pairs.append((parts[1], key.value(settings)))
+        }
+        var lines = sections.map { section($0.name, $0.pairs) } + [effects(settings.effects)]
         lines += rules("rules", settings.rules, settings.effects)
         lines += rules("applications", settings.applications, settings.effects)
         return lines.joined(separator: "\n") + "\n"
@@ -50,32 +20,21 @@ extension PolicyConfiguration {
         ([name + " = {"] + pairs.map { "    \($0) = \($1)" } + ["}"]).joined(separator: "\n")
     }
 
-    private static func silence(_ timing: PolicySettings.Timing) -> String {
-        let groups = AudioSessionClientKind.SilenceGroup.allCases.map { group in
-            "\(group.rawValue) = \(number(seconds(timing.silence[group] ?? .zero)))"
-        }
-        return "{ \(groups.joined(separator: "  ")) }"
-    }
-
     private static func effects(_ table: EffectTable) -> String {
         let rows = AudioSessionClientKind.allCases.compactMap { holder -> (String, String)? in
-            guard let row = table.cells[holder], !row.isEmpty else { return nil }
-            let cells = AudioSessionClientKind.allCases.compactMap { victim in
-                row[victim].map { "\(victim.rawValue) = \(text($0))" }
-            }
-            return (holder.rawValue, "{ \(cells.joined(separator: "  ")) }")
+            let cells = self.cells(of: holder, in: table)
+            guard !cells.isEmpty else { return nil }
+            let row = cells.map { "\($0.victim.rawValue) = \(Written.effect($0.cell))" }
+            return (holder.rawValue, "{ \(row.joined(separator: "  ")) }")
         }
         return section("effects", rows)
     }
 
-    private static func text(_ cell: EffectTable.Cell) -> String {
-        switch cell {
-        case .none: "none"
-        case .pause: "pause"
-        case .mute: "mute"
-        case .duck(let level): level.rawValue
-        case .decibels(let value): number(value.value)
-        }
+    /// A holder's row, in the order of kinds.
+    static func cells(
+        of holder: AudioSessionClientKind, in table: EffectTable
+    ) -> [(victim: AudioSessionClientKind, cell: EffectTable.Cell)] {
+        AudioSessionClientKind.allCases.compactMap { victim in table.cells[holder]?[victim].map { (victim, $0) } }
     }
 
     private static func text(_ effect: Effect) -> String {
@@ -83,7 +42,7 @@ extension PolicyConfiguration {
         case .none: "none"
         case .pause: "pause"
         case .mute: "mute"
-        case .duck(let value): number(value.value)
+        case .duck(let value): Written.number(value.value)
         }
     }
 
@@ -118,19 +77,9 @@ extension PolicyConfiguration {
             }
             parts.append("effects = { \(cells.joined(separator: "  ")) }")
         }
-        if let level = actions.level { parts.append("level = \(number(level.value))") }
+        if let level = actions.level { parts.append("level = \(Written.number(level.value))") }
         if actions.makesNoClaim { parts.append("claims = none") }
         if actions.isPlumbing { parts.append("plumbing = true") }
         return parts.joined(separator: "  ")
-    }
-
-    private static func seconds(_ duration: Duration) -> Double {
-        Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
-    }
-
-    private static func milliseconds(_ duration: Duration) -> String { number(seconds(duration) * 1000) }
-
-    private static func number(_ value: Double) -> String {
-        value == value.rounded() && abs(value) < 1e15 ? String(Int(value)) : String(value)
     }
 }

@@ -20,8 +20,8 @@ enum EmbeddedConfiguration {
             server = auto
             # Who gives way: same-output (what ends on the same physical output as the voice), everywhere.
             scope = same-output
-            # Whether what was paused plays again by itself: true, false; and how long after the end.
-            resume = true
+            # Whether a media player that was paused plays again by itself: auto, never; and how long after the end.
+            resume = auto
             resume.delay-ms = 0
         }
 
@@ -90,6 +90,7 @@ enum EmbeddedConfiguration {
         #     same in PulseAudio's and PipeWire's spelling. `pactl list sink-inputs` shows a stream's properties; besides them
         #     there are
         #         sordino.direction        output, input
+        #         sordino.capture          of a stream that records: microphone, monitor, meter
         #         sordino.owner-captures   whether the same program captures a microphone: true, false
         #         sordino.processes        names of its process and that process's ancestors
         #         sordino.executable       path of its executable

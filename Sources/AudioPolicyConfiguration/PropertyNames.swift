@@ -4,10 +4,10 @@ internal import AudioPolicy
 enum PropertyNames {
     static func isKnown(_ name: String) -> Bool { known.contains(name) || name.hasPrefix("x-") }
 
-    static let all = servers + RuleProperty.all + [PropertyName.claim]
+    static let all = servers + ConfigurationReference.properties.map(\.name)
     private static let known = Set(all)
 
-    private static let servers = [
+    static let servers = [
         "application.icon-name", "application.icon_name", "application.id", "application.language", "application.name",
         "application.process.binary", "application.process.host", "application.process.id",
         "application.process.machine-id", "application.process.machine_id", "application.process.session-id",

@@ -10,7 +10,7 @@ struct RuleReader {
     private(set) var problems: [ConfigurationProblem] = []
 
     private static let ruleKeys = ["name", "matches", "actions"]
-    private static let actionKeys = ["kind", "ignore", "exempt-from", "effects", "level", "claims", "plumbing"]
+    private static let actionKeys = ConfigurationReference.actions.map(\.name)
 
     init(effects: EffectTable, warnsOfSharedNames: Bool) {
         self.effects = effects

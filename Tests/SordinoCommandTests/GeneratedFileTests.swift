@@ -10,6 +10,8 @@ import Testing
 
     @Test(arguments: [
         ("docs/man/sordino.1", ManPage.text(version: Sordino.version), "sordino help --man"),
+        ("docs/man/sordino.conf.5", ConfigurationPage.man(version: Sordino.version), "sordino help --reference man"),
+        ("docs/configuration.md", ConfigurationPage.markdown(), "sordino help --reference markdown"),
         ("completions/sordino.bash", Completions.bash(), "sordino help --completions bash"),
         ("completions/_sordino", Completions.zsh(), "sordino help --completions zsh"),
     ])
@@ -35,10 +37,11 @@ import Testing
         #expect(lines.allSatisfy { $0.count <= 100 })
     }
 
-    @Test func `The manual page has no request that troff does not know`() throws {
+    @Test(arguments: ["docs/man/sordino.1", "docs/man/sordino.conf.5"])
+    func `A manual page has no request that troff does not know`(path: String) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/groff")
-        process.arguments = ["-man", "-Tutf8", "-ww", "-z", Self.root.appending(path: "docs/man/sordino.1").path]
+        process.arguments = ["-man", "-Tutf8", "-ww", "-z", Self.root.appending(path: path).path]
         let pipe = Pipe()
         process.standardError = pipe
         try process.run()

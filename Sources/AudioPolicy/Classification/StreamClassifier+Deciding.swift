@@ -204,7 +204,7 @@ extension StreamClassifier {
 public enum RuleProperty {
     /// `output`, `input`.
     public static let direction = "sordino.direction"
-    /// `microphone`, `monitor`; absent for playback.
+    /// `microphone`, `monitor`, `meter`; absent for playback.
     public static let capture = "sordino.capture"
     /// Whether the stream's owner also captures a microphone: `true`, `false`.
     public static let ownerCaptures = "sordino.owner-captures"
@@ -213,6 +213,4 @@ public enum RuleProperty {
 
     /// The path of the stream's process's executable.
     public static let executable = "sordino.executable"
-
-    public static let all = [direction, capture, ownerCaptures, processes, executable]
 }

@@ -4,6 +4,11 @@ import SordinoDaemon
 enum HelpCommand {
     static func run(_ invocation: Invocation, _ context: Context) throws(CommandFailure) {
         if invocation.has("man") { return context.out(ManPage.text(version: Sordino.version)) }
+        switch invocation.value("reference") {
+        case "man": return context.out(ConfigurationPage.man(version: Sordino.version))
+        case "markdown": return context.out(ConfigurationPage.markdown())
+        default: break
+        }
         switch invocation.value("completions") {
         case "bash": return context.out(Completions.bash())
         case "zsh": return context.out(Completions.zsh())

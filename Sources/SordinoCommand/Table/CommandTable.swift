@@ -171,6 +171,9 @@ enum CommandTable {
             options: [
                 .flag("man", "print the manual page as roff"),
                 .value(
+                    "reference", "man|markdown", .choice(["man", "markdown"]),
+                    "print the reference of the configuration, as sordino.conf(5) or as Markdown"),
+                .value(
                     "completions", "bash|zsh", .choice(["bash", "zsh"]), "print the completions for this shell"),
             ],
             argument: ArgumentSpec(
