@@ -140,7 +140,10 @@ let package = Package(
             ["VoiceMessages", "AudioSession", "AudioSessionTestHelper", "DaemonTestSupport", "SoundRig", "player"]),
         tests(
             "SessionBusTests",
-            ["SessionBus", "AudioPolicy", "AudioSession", "EventLoop", "SystemEventLoop", "DaemonTestSupport"]),
+            [
+                "SessionBus", "AudioPolicy", "AudioSession", "EventLoop", "SystemEventLoop", "DaemonTestSupport",
+                "CSystemd",
+            ]),
         tests(
             "SordinoDaemonTests",
             [

@@ -81,8 +81,8 @@ public struct Arbiter: Sendable {
         return settle(sessionChanged: true)
     }
 
-    /// Ends one reason of the session's interruption, and the interruption with the last of them.
-    /// - Parameter mayResume: `false`: nobody is to start again by itself.
+    /// Ends one reason of the session's interruption, and the interruption with the last of them. Where `mayResume` is
+    /// false, nobody is to start again by itself.
     public mutating func endInterruption(_ reason: AudioSessionInterruption, mayResume: Bool = true) -> Outcome {
         guard interruptions.end(reason) else { return Outcome(state: nil, events: []) }
         return settle(sessionChanged: true, mayResume: mayResume)

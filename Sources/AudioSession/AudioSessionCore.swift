@@ -44,7 +44,7 @@ public final class AudioSessionCore {
         change { $0.interrupt(reason) }
     }
 
-    /// - Parameter mayResume: `false`: nobody is to start again by itself.
+    /// Where `mayResume` is false, nobody is to start again by itself.
     public func endInterruption(_ reason: AudioSessionInterruption, mayResume: Bool = true) {
         change { $0.endInterruption(reason, mayResume: mayResume) }
     }

@@ -32,6 +32,8 @@ public final class SimulatedPlayers {
 
     public struct Player {
         public let name: String
+        /// Its executable.
+        let program: String
         public let pid: Int32
         public internal(set) var manners: Manners
         public internal(set) var status: PlaybackStatus
@@ -60,7 +62,8 @@ public final class SimulatedPlayers {
         let id = PlayerID(":1.\(nextName)")
         nextName += 1
         players[id] = Player(
-            name: "org.mpris.MediaPlayer2." + name, pid: pid, manners: manners, status: status, stream: stream)
+            name: "org.mpris.MediaPlayer2." + name, program: name, pid: pid, manners: manners, status: status,
+            stream: stream)
         if let player = media(id) { connection?.tell(.present(player)) }
         return id
     }
@@ -90,7 +93,13 @@ public final class SimulatedPlayers {
 
     private func changeStream(_ id: PlayerID, _ player: Player, _ status: PlaybackStatus) {
         if let stream = player.stream { server.stop(stream) }
-        players[id]?.stream = status == .playing ? server.start("closing", role: "music", pid: player.pid) : nil
+        guard status == .playing else {
+            players[id]?.stream = nil
+            return
+        }
+        players[id]?.stream = server.start(player.program, role: "music", pid: player.pid) {
+            $0.obeysCorkRequests = false
+        }
     }
 
     // MARK: What they are asked

@@ -117,8 +117,8 @@ public final class SimulatedServer {
 
     // MARK: Streams
 
-    /// A program starts to play or record.
-    /// - Parameter volume: what the program sets itself; `nil`: whatever the server has stored, else full.
+    /// A program starts to play or record. `volume` is what it sets itself; where that is `nil`, the stream has what the
+    /// server has stored, else full volume.
     @discardableResult
     public func start(
         _ name: String, role: String? = nil, pid: Int32? = nil, direction: AudioDirection = .output,

@@ -74,9 +74,9 @@ package final class DaemonLink {
     /// Has the bus start a daemon where it knows how to; `failed` is called where it does not, or cannot. The daemon
     /// itself is told of by `onOwnerChange`.
     package func startDaemon(failed: @escaping () -> Void) {
-        callBus("StartServiceByName", { $0.append(UInt32(0)) }) { answer in
-            if case .failure = answer { failed() }
-        }
+        callBus(
+            "StartServiceByName", { $0.append(UInt32(0)) },
+            done: { answer in if case .failure = answer { failed() } })
     }
 
     /// - Parameters:

@@ -57,10 +57,9 @@ package final class SessionBusCaller {
         guard slots.allSatisfy({ $0 != nil }) else { throw BusError(.other, "the session bus cannot be listened to") }
         try connection.attach(to: loop)
         // Asked after the match: no change is missed.
-        call("GetNameOwner", of: (bus, "/org/freedesktop/DBus", bus), { $0.append(BusContract.name) }) {
-            [unowned self] answer in
-            setDaemon((try? answer.get())?.readString())
-        }
+        call(
+            "GetNameOwner", of: (bus, "/org/freedesktop/DBus", bus), { $0.append(BusContract.name) },
+            answer: { [unowned self] in setDaemon((try? $0.get())?.readString()) })
     }
 
     /// The unique name of this connection, which the tags of its streams begin with; `nil` until the bus has answered.
@@ -81,11 +80,12 @@ package final class SessionBusCaller {
         _ kind: AudioSessionClientKind, output: AudioSessionOutput, options: Options = Options(),
         isStarting: Bool = true, timeout: Duration = .seconds(2), _ answer: @escaping Answer<ClaimID>
     ) {
-        call("Acquire", isStarting: isStarting, timeout: timeout) { message in
+        let request = { (message: BusMessage) -> Void in
             message.append(kind.rawValue)
             message.append(output.rawValue)
             message.append(options)
-        } answer: { result in
+        }
+        call("Acquire", isStarting: isStarting, timeout: timeout, request) { result in
             answer(
                 result.flatMap { reply in
                     reply.readObjectPath().flatMap(BusContract.claim(atPath:)).map(Result.success)

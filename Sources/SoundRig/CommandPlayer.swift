@@ -12,18 +12,19 @@ public final class CommandPlayer: Sendable {
     public let process: SupervisedProcess
 
     /// `properties` are the stream's; the role is one of them (`music` on PulseAudio, `Music` on PipeWire). The tone
-    /// ends by itself after `seconds`.
+    /// ends by itself after `seconds`. `command` is what runs the tool, if not the server's keeper itself.
     public init(
         _ tool: Tool, in server: HeadlessServer, name: String, frequency: Double, amplitude: Double = 0.1,
-        sink: String? = nil, properties: [String: String] = [:], seconds: Int = 60, latency: Int = 60
+        sink: String? = nil, properties: [String: String] = [:], seconds: Int = 60, latency: Int = 60,
+        through command: [String] = []
     ) throws {
         let file = try toneFile(in: server, frequency: frequency, amplitude: amplitude, seconds: seconds)
-        let command =
+        let player =
             switch tool {
             case .pacat: pacat(file, name, sink, properties, latency)
             case .pwCat: pwCat(file, name, sink, properties, latency)
             }
-        process = try server.spawn(command)
+        process = try server.spawn(command + player)
     }
 
     deinit { process.signal(SIGKILL) }

@@ -36,6 +36,25 @@ import Testing
         }
     }
 
+    @Test("A native PipeWire client's stream bears the tag too, beside what its user has in PIPEWIRE_PROPS")
+    func nativeStream() async throws {
+        try await onDesktop(.pipewire) { desktop in
+            let own = "PIPEWIRE_PROPS={ own.words = \"a b\" # mine\n}"
+            let held = try CommandPlayer(
+                .pwCat, in: desktop.server, name: "native", frequency: Desktop.Tone.music,
+                properties: ["media.role": "Music"],
+                through: ["env", own, product("sordino"), "hold", "game", "--"])
+            let status = try await desktop.waitForStatus("the stream in the claim") { status in
+                status.claims.contains { $0.kind == "game" && $0.streams.count == 1 }
+            }
+            let stream = try #require(status.streams.first { $0.application == "native" })
+            #expect(stream.kind == "game" && stream.classifiedBy == "tag")
+            #expect(try await desktop.run(["pw-dump"]).lines.contains { $0.contains("\"own.words\": \"a b\"") })
+            held.process.signal(SIGTERM)
+            try await desktop.waitForStatus("the end of the claim") { $0.claims.isEmpty }
+        }
+    }
+
     @Test("A claim without a command turns others down while it lasts", arguments: HeadlessServerKind.allCases)
     func withoutCommand(kind: HeadlessServerKind) async throws {
         try await onDesktop(kind, configuration: Settings.quick) { desktop in

@@ -229,7 +229,7 @@ import Testing
 
 extension Desktop {
     /// What a call must not change: the defaults, every device's volume and mute, where each stream goes.
-    fileprivate func facts() async throws -> [String] {
+    func facts() async throws -> [String] {
         var facts = try await pactl("info").filter { $0.hasPrefix("Default") }
         for kind in ["sinks", "sources"] {
             facts += try await run(["pactl", "list", kind]).lines.filter { line in

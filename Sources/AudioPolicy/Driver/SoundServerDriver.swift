@@ -24,7 +24,7 @@ public final class SoundServerDriver: AudioSessionDriver {
     }
 
     /// What people are told once the operations have been sent; of a stream's effect not even the words are made before.
-    private enum PendingEvent {
+    enum PendingEvent {
         case event(SessionEvent)
         case effect(StreamID)
         case others(() -> Void)
@@ -33,22 +33,22 @@ public final class SoundServerDriver: AudioSessionDriver {
     let loop: any EventLoop
     let processes: any ProcessInspector
     private let store: any LedgerStore
-    public private(set) var settings: PolicySettings
-    public private(set) var isEnabled = true
+    public internal(set) var settings: PolicySettings
+    public internal(set) var isEnabled = true
     /// The seat is another user's: what is in force is kept, undoing is allowed, nothing new begins.
-    public private(set) var isHeldBack = false
-    public private(set) var warnings: [String] = []
+    public internal(set) var isHeldBack = false
+    public internal(set) var warnings: [String] = []
 
-    private(set) var server: (any SoundServer)?
-    private(set) var info: ServerInfo?
-    private(set) var graph = ServerGraph()
+    var server: (any SoundServer)?
+    var info: ServerInfo?
+    var graph = ServerGraph()
     /// The devices that a microphone nearby hears: kept, since each plan asks.
-    private var loudspeakers: Set<DeviceID> = []
-    private(set) var isConnected = false
+    var loudspeakers: Set<DeviceID> = []
+    var isConnected = false
     var classifier: StreamClassifier
     var topology = OutputTopology()
-    private(set) var planner: SessionPlanner
-    private(set) var observed: ObservedClaims
+    var planner: SessionPlanner
+    var observed: ObservedClaims
     var reconciler: Reconciler?
     var records: [StreamID: StreamRecord] = [:]
     var ledger: Ledger
@@ -61,25 +61,28 @@ public final class SoundServerDriver: AudioSessionDriver {
     var selection: String?
     private(set) var claimIDs: [ObservedClaim.Key: ClaimID] = [:]
     private var countingSince: [ClaimID: UInt64] = [:]
-    private var voiceOutputs: [ClaimID: Set<DeviceID>] = [:]
+    var voiceOutputs: [ClaimID: Set<DeviceID>] = [:]
 
-    private var routeWatch = RouteWatch()
-    private var routeTimer: (any LoopTimer)?
+    var routeWatch = RouteWatch()
+    var routeTimer: (any LoopTimer)?
+
+    /// Modules of the user's that we have unloaded from this server.
+    var takenOver: Set<String> = []
 
     /// Counts the turns, so that "before" and "after" have a meaning without a clock.
     private var moment: UInt64 = 0
-    private var depth = 0
+    var depth = 0
     var dirtyStreams: Set<StreamID> = []
-    private var movedStreams: Set<StreamID> = []
-    private var dirtyClaims: Set<ClaimID> = []
-    private var everythingIsDirty = false
-    private var pendingEvents: [PendingEvent] = []
+    var movedStreams: Set<StreamID> = []
+    var dirtyClaims: Set<ClaimID> = []
+    var everythingIsDirty = false
+    var pendingEvents: [PendingEvent] = []
     private var timer: (any LoopTimer)?
     private var timerDeadline: LoopInstant?
-    private var meters: Set<StreamID> = []
-    private var onRestored: (() -> Void)?
+    var meters: Set<StreamID> = []
+    var onRestored: (() -> Void)?
     /// Somebody has asked for everything to be undone in the present turn.
-    private var isRestoring = false
+    var isRestoring = false
     /// What is undone now is undone at once, and whatever the settings say of resuming.
     var undoesAtOnce: Bool { isRestoring || !isEnabled || onRestored != nil }
 
@@ -133,198 +136,6 @@ public final class SoundServerDriver: AudioSessionDriver {
         }
     }
 
-    private func connected(_ info: ServerInfo, _ graph: ServerGraph) {
-        let isFirst = self.info == nil
-        self.info = info
-        isConnected = true
-        let isSameRun = ledger.server?.kind == info.kind && ledger.server?.instance == info.instance
-        let left = (streams: isSameRun ? ledger.streams : [:], stored: ledger.stored)
-        let routes = isSameRun ? ledger.routes : [:]
-        ledger.begin(info.kind, instance: info.instance, keepingStreams: isSameRun)
-        reconciler = Reconciler(server: info, settings: settings, ledger: ledger)
-        self.graph = ServerGraph()
-        loudspeakers.removeAll()
-        takenOver.removeAll()
-        // The keys first: a stream that has begun since may have begun at a level of ours.
-        reconciler?.adoptKeys(left.stored, entries: graph.restoreEntries, now: loop.now)
-        changed(Self.changes(of: graph))
-        for key in left.stored.keys { reconciler?.observeStored(key, graph.restoreEntries[key], now: loop.now) }
-        adopt(left.streams)
-        adopt(routes)
-        announce(.init(time: loop.wallClock, event: .serverConnected, server: serverStatus))
-        // At login the session manager comes a moment after PipeWire.
-        loop.schedule(after: .seconds(2)) { [weak self] in
-            guard let self, let missing = self.missingSessionManager else { return }
-            self.announce(.init(time: self.loop.wallClock, event: .warning, message: missing))
-        }
-        if !isFirst { onEvent?(.interruptionEnded(shouldResume: true)) }
-    }
-
-    /// Takes up the streams that an earlier run left changed: they go on from their true baselines.
-    private func adopt(_ streams: [StreamID: Ledger.StreamEntry]) {
-        for (id, entry) in streams {
-            if let stream = graph.streams[id] {
-                // What we silenced was playing before whoever it gave way to.
-                if reconciler?.adopt(stream, entry, now: loop.now) == true {
-                    records[id] = StreamRecord(playingSince: 0)
-                }
-                dirtyStreams.insert(id)
-            } else {
-                reconciler?.ledger.append(.done(id))
-            }
-        }
-    }
-
-    /// Streams that an earlier run has taken somewhere go back, unless a claim wants them there again.
-    private func adopt(_ routes: [StreamID: Ledger.RouteEntry]) {
-        for (id, entry) in routes {
-            if let stream = graph.streams[id] {
-                reconciler?.adoptRoute(of: stream, back: entry.back)
-            } else {
-                reconciler?.ledger.append(.routeDone(id))
-            }
-        }
-    }
-
-    private static func changes(of graph: ServerGraph) -> [GraphChange] {
-        graph.clients.values.map { .client($0) } + graph.cards.values.map { .card($0) }
-            + graph.devices.values.map { .device($0) }
-            + [.defaults(output: graph.defaultOutput, input: graph.defaultInput)]
-            + graph.restoreEntries.values.map { .restoreEntry($0) }
-            + [.foreignPolicies(graph.foreignPolicies)]
-            + graph.streams.values.sorted { $0.id < $1.id }.map { .stream($0) }
-    }
-
-    private func lost(_ failure: ServerFailure) {
-        server = nil
-        let wasConnected = isConnected
-        isConnected = false
-        if let reconciler { ledger = reconciler.ledger }
-        reconciler = nil
-        graph = ServerGraph()
-        loudspeakers.removeAll()
-        records.removeAll()
-        topology = OutputTopology()
-        routeWatch.forget()
-        startClassifier()
-        observed.removeAll()
-        meters.removeAll()
-        playerPauses.serverLost()
-        voiceOutputs.removeAll()
-        if wasConnected {
-            announce(.init(time: loop.wallClock, event: .serverLost, server: serverStatus, message: failure.message))
-            onEvent?(.interrupted)
-        }
-        onServerLost?(failure)
-    }
-
-    private func startClassifier() {
-        classifier = StreamClassifier(settings: settings, processes: processes)
-        for entry in claims.values { if let holder = holder(entry) { _ = classifier.setHolder(holder) } }
-    }
-
-    private func failed(_ operation: ServerOperation, _ failure: ServerFailure) {
-        guard failure.code != .noEntity else { return }
-        if let stream = reconciler?.failed(operation, now: loop.now) { dirtyStreams.insert(stream) }
-        if case .setCorkedRoles = operation { everythingIsDirty = true }
-        if failure.code == .accessDenied { warn("the sound server forbids an operation: \(failure.message)") }
-    }
-
-    // MARK: Changes
-
-    private func changed(_ changes: [GraphChange]) {
-        var before: [(stream: ServerStream, old: ServerStream?)] = []
-        for change in changes {
-            switch change {
-            case .stream(let stream): before.append((stream, graph.streams[stream.id]))
-            case .streamRemoved(let id): forget(id)
-            case .device(let device):
-                if device.isFlat, let old = graph.devices[device.id]?.volume.max(), let new = device.volume.max(),
-                    old != new, old > 0
-                {
-                    reconciler?.flatChanges[device.id] = (new / old, loop.now)
-                }
-                if topology.setDevice(device) { everythingIsDirty = true }
-                if setLoudspeaker(device) { everythingIsDirty = true }
-            case .deviceRemoved(let id):
-                loudspeakers.remove(id)
-                if topology.removeDevice(id) { everythingIsDirty = true }
-            case .defaults(let output, _): if output != graph.defaultOutput { everythingIsDirty = true }
-            case .foreignPolicies(let policies): foreignPolicies(policies)
-            case .card, .cardRemoved, .client, .clientRemoved, .restoreEntry, .restoreEntryRemoved: break
-            }
-            if change.touchesDevices { watchRoute() }
-            graph.apply(change)
-        }
-        guard let kind = info?.kind else { return }
-        let classified = classifier.update(changes, graph: graph, kind: kind)
-        dirtyStreams.formUnion(classified)
-        for (stream, old) in before { observe(stream, before: old) }
-        for id in classified { if let stream = graph.streams[id] { place(stream) } }
-        for change in changes {
-            switch change {
-            case .restoreEntry(let entry): reconciler?.observeStored(entry.key, entry, now: loop.now)
-            case .restoreEntryRemoved(let key): reconciler?.observeStored(key, nil, now: loop.now)
-            default: break
-            }
-        }
-    }
-
-    private func observe(_ stream: ServerStream, before old: ServerStream?) {
-        guard graph.streams[stream.id] == stream else { return }
-        dirtyStreams.insert(stream.id)
-        if let old, old.device != stream.device { movedStreams.insert(stream.id) }
-        reconciler?.observe(stream, before: old, in: graph, now: loop.now)
-        playerPauses.observe(stream) { planned(stream.id) }
-        place(stream)
-    }
-
-    private func place(_ stream: ServerStream) {
-        let isPlumbing = classifier[stream.id]?.isPlumbing ?? false
-        if topology.setStream(stream, isPlumbing: isPlumbing) { everythingIsDirty = true }
-    }
-
-    /// Returns whether it has become one, or is none any more.
-    private func setLoudspeaker(_ device: ServerDevice) -> Bool {
-        guard DeviceType(device).isLoudspeaker else { return loudspeakers.remove(device.id) != nil }
-        return loudspeakers.insert(device.id).inserted
-    }
-
-    private func forget(_ id: StreamID) {
-        playerPauses.removed(id) { planned(id) }
-        if let claim = claim(of: id) { dirtyClaims.insert(claim) }
-        reconciler?.removed(id, restoreKey: graph.streams[id]?.restoreKey, now: loop.now)
-        records[id] = nil
-        movedStreams.remove(id)
-        if topology.removeStream(id) { everythingIsDirty = true }
-        observed.setMember(id, nil, now: loop.now)
-        dirtyStreams.insert(id)
-    }
-
-    private func foreignPolicies(_ policies: [ForeignPolicy]) {
-        guard policies != graph.foreignPolicies, let kind = info?.kind else { return }
-        if kind == .pulseaudio && settings.takeOverRoleModules && isEnabled {
-            for policy in policies where policy.module != nil && !takenOver.contains(policy.name) {
-                takenOver.insert(policy.name)
-                reconciler?.takeOver(policy)
-                warn("\(policy.name) is taken over while Sordino runs (pulseaudio.take-over-role-modules)")
-            }
-        } else {
-            planner.foreignPolicies = policies.compactMap(RolePolicy.init)
-            for policy in policies { warn("\(policy.name) is active too; what it turns down is left to it") }
-            everythingIsDirty = true
-        }
-    }
-
-    /// Modules of the user's that we have unloaded from this server.
-    private var takenOver: Set<String> = []
-
-    private func warn(_ message: String) {
-        guard !warnings.contains(message) else { return }
-        warnings.append(message)
-        announce(.init(time: loop.wallClock, event: .warning, message: message))
-    }
-
     // MARK: The arbiter
 
     public func apply(_ state: SessionState) {
@@ -346,81 +157,10 @@ public final class SoundServerDriver: AudioSessionDriver {
         }
     }
 
-    public func route() -> AudioRoute { AudioRoute(graph, outputs: routeOutputs) }
-
-    /// Takes the winner's playback to a device from now on, by its name in `devices`; `nil`: wherever it goes by itself.
-    public func selectDevice(_ name: String?) throws(SessionControlError) {
-        let known = graph.devices.values.filter { $0.id.direction == .output }.map(\.name).sorted()
-        if let name, !known.contains(name) { throw .unknownDevice(name, known: known) }
-        turn { selection = name }
-        watchRoute()
-    }
-
     public func diagnostics() -> String {
         let name = info.map { "\($0.kind.rawValue) \($0.version)" } ?? "no server"
         return "\(name)\(isConnected ? "" : " (away)"), \(claims.count) claims, \(graph.streams.count) streams, "
             + "\(ledgerCount) to undo"
-    }
-
-    // MARK: Requests
-
-    /// Off: all effects undone, claims kept.
-    public func setEnabled(_ enabled: Bool) {
-        guard enabled != isEnabled else { return }
-        turn {
-            isEnabled = enabled
-            everythingIsDirty = true
-        }
-    }
-
-    /// Begins nothing new from now on, or begins what was kept back.
-    public func setHeldBack(_ heldBack: Bool) {
-        guard heldBack != isHeldBack else { return }
-        turn {
-            isHeldBack = heldBack
-            everythingIsDirty = true
-        }
-    }
-
-    /// Undoes everything in force, and leaves it so until the present holders are gone.
-    public func restore() {
-        turn {
-            isRestoring = true
-            reconciler?.overrideAll()
-            leavePausedStreams()
-            everythingIsDirty = true
-        }
-    }
-
-    /// Undoes everything at once, without fades, and calls `done` when the server has confirmed it.
-    public func end(_ done: @escaping () -> Void) {
-        onRestored = done
-        turn {
-            isEnabled = false
-            everythingIsDirty = true
-            movedStreams.formUnion(graph.streams.keys)
-            reconciler?.giveBackPolicies()
-        }
-    }
-
-    /// Takes other settings; what is in force is brought to them.
-    public func setSettings(_ settings: PolicySettings) {
-        turn {
-            self.settings = settings
-            let holders = planner.holders
-            planner = SessionPlanner(settings: settings)
-            for holder in holders.values { _ = planner.setHolder(holder) }
-            reconciler?.timing = settings.timing
-            reconciler?.healsRestoreEntries = settings.restoreEntries == .heal
-            startClassifier()
-            observed.setSettings(settings)
-            guard let kind = info?.kind else { return }
-            _ = classifier.update(Self.changes(of: graph), graph: graph, kind: kind)
-            planner.foreignPolicies =
-                settings.takeOverRoleModules ? [] : graph.foreignPolicies.compactMap(RolePolicy.init)
-            dirtyStreams.formUnion(graph.streams.keys)
-            everythingIsDirty = true
-        }
     }
 
     // MARK: One turn
@@ -514,104 +254,6 @@ public final class SoundServerDriver: AudioSessionDriver {
         return found
     }
 
-    private func settleStreams() {
-        guard reconciler != nil else {
-            dirtyStreams.removeAll()
-            movedStreams.removeAll()
-            everythingIsDirty = false
-            return
-        }
-        findPausedStreams()
-        if everythingIsDirty { dirtyStreams.formUnion(graph.streams.keys) }
-        everythingIsDirty = false
-        let isEnding = onRestored != nil
-        var plans: [StreamID: StreamPlan] = [:]
-        for id in dirtyStreams { plans[id] = plan(id) }
-        pauseThroughPlayers(&plans)
-        for (id, plan) in plans { preparePause(plan, of: id) }
-        for id in reconciler?.decideCorks() ?? [] where plans[id] == nil { plans[id] = plan(id) }
-        for id in plans.keys.sorted() {
-            guard let plan = plans[id] else { continue }
-            carryOut(plan, on: id, abrupt: isEnding || movedStreams.contains(id))
-        }
-        dirtyStreams.removeAll(keepingCapacity: true)
-        movedStreams.removeAll(keepingCapacity: true)
-        settleRoutes()
-        reconciler?.advance(to: loop.now, in: graph)
-    }
-
-    func planned(_ id: StreamID) -> PlannedStream? {
-        guard let stream = graph.streams[id], let classification = classifier[id], let record = records[id] else {
-            return nil
-        }
-        let destination = id.direction == .output ? graph.destination(of: stream) : stream.device
-        let outputs = destination.map { topology.outputs(of: $0) } ?? []
-        return PlannedStream(
-            stream: stream, classification: classification, playingSince: record.playingSince, outputs: outputs,
-            isHeardByMicrophones: !outputs.isDisjoint(with: loudspeakers))
-    }
-
-    func plan(_ id: StreamID) -> StreamPlan? {
-        guard isEnabled else { return planned(id).map { _ in .untouched } }
-        guard let planned = planned(id), let present = records[id]?.plan else { return nil }
-        var plan = planner.plan(for: planned)
-        if isHeldBack { plan.holdBack(to: present) }
-        return plan
-    }
-
-    private func preparePause(_ plan: StreamPlan, of id: StreamID) {
-        guard let stream = graph.streams[id], let record = records[id] else { return }
-        let isServers = plan.effect == .pause && playerPauses.route(of: id) == .server
-        reconciler?.preparePause(stream, plan: plan, isServers: isServers, isNew: !record.hasBegun)
-    }
-
-    private func carryOut(_ plan: StreamPlan, on id: StreamID, abrupt: Bool) {
-        guard let stream = graph.streams[id], var record = records[id] else { return }
-        let wasOverridden = reconciler?.isOverridden(id) ?? false
-        switch plan.effect == .pause ? playerPauses.route(of: id) : .server {
-        case .server: reconciler?.reconcile(stream, plan: plan, abrupt: abrupt || !record.hasBegun, now: loop.now)
-        case .waiting: break
-        case .player:
-            let nothing = StreamPlan(effect: .none, because: [], holders: plan.holders)
-            reconciler?.reconcile(stream, plan: nothing, abrupt: true, now: loop.now)
-        }
-        let isDifferent = plan.effect != record.plan.effect
-        record.hasBegun = record.hasBegun || !stream.volume.isEmpty
-        record.plan = plan
-        if isDifferent { record.effectSince = plan.effect == .none ? nil : loop.wallClock }
-        records[id] = record
-        if isDifferent || wasOverridden != (reconciler?.isOverridden(id) ?? false) { announceEffect(of: id) }
-    }
-
-    private func announceEffect(of id: StreamID) {
-        if onSessionEvent != nil { pendingEvents.append(.effect(id)) }
-    }
-
-    /// Tells it once the operations of the present turn have been sent, which never wait for a listener.
-    func announce(_ event: SessionEvent) {
-        guard let onSessionEvent else { return }
-        if depth > 0 { pendingEvents.append(.event(event)) } else { onSessionEvent(event) }
-    }
-
-    /// Does what others have to do once the operations of the present turn, if there is one, have been sent.
-    func whenSent(_ body: @escaping () -> Void) {
-        if depth > 0 { pendingEvents.append(.others(body)) } else { body() }
-    }
-
-    private func tellPending() {
-        let pending = pendingEvents
-        pendingEvents.removeAll()
-        for item in pending {
-            switch item {
-            case .event(let event): onSessionEvent?(event)
-            case .others(let body): body()
-            case .effect(let id):
-                guard let stream = streamStatus(id) else { continue }
-                onSessionEvent?(.init(time: loop.wallClock, event: .effectChanged, stream: stream))
-            }
-        }
-    }
-
     /// The ledger first, then the operations, then everything that can wait.
     private func send() {
         notePlayerPauses()
@@ -637,20 +279,6 @@ public final class SoundServerDriver: AudioSessionDriver {
         }
         setTimer()
         tellPending()
-    }
-
-    /// Devices come and go in bursts, so they are looked at once they have settled (field case PRF-01: 200 ms).
-    private func watchRoute() {
-        guard routeTimer == nil else { return }
-        routeTimer = loop.schedule(after: .milliseconds(200)) { [unowned self] in
-            routeTimer = nil
-            guard isConnected, let (reason, route) = routeWatch.look(at: graph, output: routedOutput, route: route())
-            else { return }
-            announce(
-                .init(
-                    time: loop.wallClock, event: .routeChanged, device: currentOutputStatus, message: reason.rawValue))
-            onEvent?(.routeChanged(reason, route))
-        }
     }
 
     private func setTimer() {

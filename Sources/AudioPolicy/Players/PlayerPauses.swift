@@ -131,19 +131,20 @@ struct PlayerPauses {
         if !bindings.values.contains(where: { $0.players.contains(player) }) { pauses[player]?.holders = holders }
     }
 
-    /// What the server says of a stream.
-    mutating func observe(_ stream: ServerStream, as planned: () -> PlannedStream?) {
+    /// What the server says of a stream. One that was paused and plays again was started by somebody, whatever its player
+    /// says.
+    mutating func observe(_ stream: ServerStream, now: LoopInstant, as planned: () -> PlannedStream?) {
         guard let binding = bindings[stream.id], binding.isCorked != stream.isCorked else { return }
         bindings[stream.id]?.isCorked = stream.isCorked
-        guard !stream.isCorked else { return }
-        if binding.players.isEmpty {
-            unbind(stream.id)
-        } else if !binding.players.contains(where: { pauses[$0]?.isStarting == true }) {
-            // Somebody has started it, whatever its player says: the player is left as it is until its holders are gone.
-            startedAgain.insert(stream.id)
-            keep(planned(), for: binding.players)
-            unbind(stream.id)
+        guard !stream.isCorked, !binding.players.contains(where: { pauses[$0]?.isStarting == true }) else { return }
+        guard binding.players.count > 1 else {
+            if let player = binding.players.first { return end(player, .startedElsewhere, now: now) }
+            return unbind(stream.id)
         }
+        // Which of its players it was nobody can tell: they are left as they are until their holders are gone.
+        startedAgain.insert(stream.id)
+        keep(planned(), for: binding.players)
+        unbind(stream.id)
     }
 
     /// A stream is gone. Players close theirs when they are paused, and open others when they play again.

@@ -49,6 +49,10 @@ extension Reconciler {
             treatment.silencing = .mute
         }
         treatments[stream.id] = treatment
+        // It may be at the level that is wanted already: no write would note it.
+        noteAgain(
+            treatment, stream.id, written: inherited.volume == nil ? [] : [stream.volume],
+            isMuted: inherited.mute != nil)
     }
 
     func noteNewest() {

@@ -86,7 +86,7 @@ extension SoundServerDriver {
         let action =
             switch record.plan.effect {
             case .duck(let level): "turned down by \(oneDecimal(-level.value)) dB"
-            case .pause: pausing(id)
+            case .pause: pausing(id, isConfined)
             case .mute: "muted"
             case .none: "left alone"
             }
@@ -94,12 +94,13 @@ extension SoundServerDriver {
         return "It is \(action) because of \(holders), since \(duration(seconds))\(alone)."
     }
 
-    private func pausing(_ id: StreamID) -> String {
+    private func pausing(_ id: StreamID, _ isConfined: Bool) -> String {
         let prefix = "org.mpris.MediaPlayer2."
-        let names = playerPauses.playerNames(of: id).map {
-            $0.dropFirst($0.hasPrefix(prefix) ? prefix.count : 0).shown()
-        }
-        return names.isEmpty ? "paused" : "paused through its player (\(names.joined(separator: " and ")))"
+        let names = playerPauses.playerNames(of: id)
+        if names.isEmpty { return "paused" }
+        if isConfined { return "paused through its player" }
+        let shown = names.map { $0.dropFirst($0.hasPrefix(prefix) ? prefix.count : 0).shown() }
+        return "paused through its player (\(shown.joined(separator: " and ")))"
     }
 
     private func oneDecimal(_ value: Double) -> String {
