@@ -3,6 +3,9 @@ _sordino() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
     local command=${COMP_WORDS[1]} words="" files=""
     COMPREPLY=()
+    # The shell makes a word of the = in --option=value.
+    [[ $current == = ]] && current=""
+    [[ $previous == = ]] && previous=${COMP_WORDS[COMP_CWORD-2]}
     if [[ $COMP_CWORD -eq 1 ]]; then
         mapfile -t COMPREPLY < <(compgen -W "run status monitor hold off on devices select restore ignore explain classify config headless demo help --help --version" -- "$current")
         return
@@ -10,6 +13,18 @@ _sordino() {
     case $command in
         config) [[ $COMP_CWORD -gt 2 ]] && command="config ${COMP_WORDS[2]}" || words="check show reload" ;;
     esac
+    local i
+    for ((i = 2; i < COMP_CWORD; i++)); do
+        [[ $command == @(hold|headless) && ${COMP_WORDS[i]} == -- ]] || continue
+        if declare -F _command_offset >/dev/null; then
+            _command_offset $((i + 1))
+        elif ((COMP_CWORD == i + 1)); then
+            mapfile -t COMPREPLY < <(compgen -c -- "$current")
+        else
+            mapfile -t COMPREPLY < <(compgen -f -- "$current")
+        fi
+        return
+    done
     case "$command $previous" in
     "run --server") words="auto pipewire pulseaudio" ;;
     "run --config") files=1 ;;
