@@ -48,6 +48,7 @@ import Testing
         desk.settle()
         #expect(device(caller.voice, desk) == desk.headset && storedDevice(caller.voice, desk) == nil)
         desk.session.policy?.release(caller.claim)
+        desk.server.stop(caller.voice)
         desk.settle()
         desk.expectNoTrace()
     }

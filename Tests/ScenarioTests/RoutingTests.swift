@@ -1,4 +1,5 @@
 import AudioPolicy
+import Foundation
 import HeadlessAudio
 import SoundRig
 import Testing
@@ -58,7 +59,7 @@ import Testing
             let claim = try #require(status.claims.first { $0.kind == "groupCall" })
             #expect(claim.origin == "explicit" && claim.standing == "winner" && claim.output == "speaker")
             #expect(claim.streams == ["\(stream.index)"])
-            voice.kill()
+            voice.lines.process.signal(SIGTERM)
             try await desktop.waitForStatus("no claim") { $0.claims.isEmpty }
             try await desktop.waitForRest()
             #expect(try await desktop.facts() == before)
