@@ -158,6 +158,31 @@ struct CrashTests {
         desk.expectNoTrace()
     }
 
+    @Test func `CRA-04 a stream that began at a level of ours is known to the next daemon`() {
+        let desk = Desk(.pulseaudio) {
+            $0.settings.timing.attack = .zero
+            $0.settings.timing.fadeDown = .zero
+        }
+        let music = desk.play("music", "music")
+        desk.settle()
+        let call = desk.play("phone")
+        // The server stores our level for a moment, before the entry is healed.
+        while desk.server.store[key]?.volume.max() ?? 1 > 0.5, desk.loop.now.nanoseconds < 10_000_000_000 {
+            desk.session.pass(.microseconds(10))
+        }
+        let late = desk.play("music", "late")
+        #expect(desk.isHeard(late, at: -20))
+        desk.settle()
+        #expect(desk.isHeard(late, at: -20))
+        desk.session.killDaemon()
+        desk.session.pass(.milliseconds(100))
+        desk.session.startDaemon()
+        desk.settle()
+        desk.server.stop(call)
+        desk.settle()
+        expectHealed(desk, [music, late], at: 1)
+    }
+
     @Test(arguments: bothKinds)
     func `a call that goes on over a crash finds its music still down`(kind: ServerKind) {
         let desk = Desk(kind) { $0.settings = .muting }
