@@ -83,7 +83,6 @@ extension PolicySettings {
         settings.effects.cells = [:]
         settings.observedEnabled = false
         settings.takeOverRoleModules = false
-        settings.restoreEntries = .leave
         return settings
     }
 }

@@ -5,8 +5,9 @@ import Glibc
 extension BusConnection {
     /// Calls a method of somebody's without waiting. `done` is called once on the loop, with the answer or with why there
     /// is none; never after the connection has ended.
+    /// - Parameter isStarting: whether the bus may start somebody to answer.
     func call(
-        _ destination: String, _ path: String, _ interface: String, _ member: String,
+        _ destination: String, _ path: String, _ interface: String, _ member: String, isStarting: Bool = false,
         timeout: Duration = .seconds(5), _ fill: (BusMessage) -> Void = { _ in },
         _ done: @escaping (Result<BusMessage, BusError>) -> Void
     ) {
@@ -14,7 +15,7 @@ extension BusConnection {
         let made = sd_bus_message_new_method_call(handle, &message, destination, path, interface, member)
         guard made >= 0, let message else { return done(.failure(BusError("the bus", result: made))) }
         let call = BusMessage(owning: message)
-        sd_bus_message_set_auto_start(message, 0)
+        sd_bus_message_set_auto_start(message, isStarting ? 1 : 0)
         fill(call)
         let box = Handler { message in
             guard sd_bus_message_is_method_error(message.handle, nil) > 0 else { return done(.success(message)) }

@@ -32,16 +32,13 @@ package final class SessionBusCaller {
     package var onLost: (() -> Void)?
 
     private let connection: BusConnection
-    private let loop: SystemEventLoop
     /// The unique name of the daemon's connection.
     private var daemon: String?
-    private var pending: [ObjectIdentifier: PendingCall] = [:]
     private var slots: [BusSlot?] = []
 
     /// Begins to connect; what follows happens when the loop turns.
     package init(address: String, loop: SystemEventLoop) throws(BusError) {
         connection = try BusConnection(address: address)
-        self.loop = loop
         // Unretained: what is registered goes with the connection, which this object owns.
         let context = Unmanaged.passUnretained(self).toOpaque()
         let bus = "org.freedesktop.DBus"
@@ -124,35 +121,11 @@ package final class SessionBusCaller {
         isStarting: Bool = false, timeout: Duration = .seconds(2), _ fill: (BusMessage) -> Void = { _ in },
         answer: @escaping Answer<BusMessage>
     ) {
-        var handle: OpaquePointer?
-        let made = sd_bus_message_new_method_call(
-            connection.handle, &handle, place.name, place.path, place.interface, method)
-        guard made >= 0, let handle else {
-            loop.defer { answer(.failure(BusError("the session bus", result: made))) }
-            return
-        }
-        let message = BusMessage(owning: handle)
-        sd_bus_message_set_auto_start(handle, isStarting ? 1 : 0)
-        fill(message)
-        let call = PendingCall(self, answer)
-        call.slot = BusSlot {
-            sd_bus_call_async(
-                connection.handle, $0, message.handle, answerArrived, Unmanaged.passUnretained(call).toOpaque(),
-                UInt64(max(1, timeout.nanoseconds / 1000)))
-        }
-        guard call.slot != nil else {
-            loop.defer { answer(.failure(BusError(.noBus, "the session bus does not take a message"))) }
-            return
-        }
-        pending[ObjectIdentifier(call)] = call
+        connection.call(
+            place.name, place.path, place.interface, method, isStarting: isStarting, timeout: timeout, fill, answer)
     }
 
     // MARK: From the bus
-
-    fileprivate func finish(_ call: PendingCall, _ message: BusMessage) {
-        guard pending.removeValue(forKey: ObjectIdentifier(call)) != nil else { return }
-        call.answer(message.result)
-    }
 
     fileprivate func setDaemon(_ name: String?) {
         let name = name?.isEmpty == true ? nil : name
@@ -163,8 +136,11 @@ package final class SessionBusCaller {
     /// Only what the daemon itself says is believed: anybody can send a signal to anybody.
     fileprivate func take(_ message: BusMessage) {
         guard let daemon, message.sender == daemon else { return }
-        guard let path = sd_bus_message_get_path(message.handle),
-            let claim = BusContract.claim(atPath: String(cString: path)), let event = message.readEvent()
+        guard sd_bus_message_is_signal(message.handle, BusContract.claimInterface, nil) > 0,
+            let path = sd_bus_message_get_path(message.handle),
+            let member = sd_bus_message_get_member(message.handle),
+            let claim = BusContract.claim(atPath: String(cString: path)),
+            let event = message.readEvent(String(cString: member))
         else {
             onOther?(message)
             return
@@ -179,39 +155,7 @@ package final class SessionBusCaller {
     }
 }
 
-private final class PendingCall {
-    unowned let caller: SessionBusCaller
-    let answer: (Result<BusMessage, BusError>) -> Void
-    /// Given this object unretained; ends with it.
-    var slot: BusSlot?
-
-    init(_ caller: SessionBusCaller, _ answer: @escaping (Result<BusMessage, BusError>) -> Void) {
-        self.caller = caller
-        self.answer = answer
-    }
-}
-
 extension BusMessage {
-    /// An answer, or what came instead of one.
-    fileprivate var result: Result<BusMessage, BusError> {
-        guard sd_bus_message_is_method_error(handle, nil) > 0 else { return .success(self) }
-        let error = sd_bus_message_get_error(handle)?.pointee
-        return .failure(
-            BusError(
-                name: error?.name.map { String(cString: $0) } ?? "",
-                message: error?.message.map { String(cString: $0) } ?? "", result: -EIO))
-    }
-
-    /// The event that a signal of a claim tells of.
-    fileprivate func readEvent() -> AudioSessionEvent? {
-        func isSignal(_ name: String) -> Bool { self.isSignal(name, of: BusContract.claimInterface) }
-        if isSignal("Subordinated") { return .subordinated }
-        if isSignal("Interrupted") { return .interrupted }
-        if isSignal("InterruptionEnded") { return readBool().map { .interruptionEnded(shouldResume: $0) } }
-        guard isSignal("OutputRouteChanged"), let reason = readString(), let route = readRoute() else { return nil }
-        return .outputRouteChanged(reason: AudioRouteChangeReason(rawValue: reason) ?? .unknown, route: route)
-    }
-
     fileprivate func append(_ claim: ClaimID) {
         append(BusContract.path(ofClaim: claim.description), as: BusType.objectPath)
     }
@@ -256,14 +200,5 @@ private func busLost(
     _: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<sd_bus_error>?
 ) -> Int32 {
     caller(context)?.lost()
-    return 0
-}
-
-private func answerArrived(
-    _ message: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<sd_bus_error>?
-) -> Int32 {
-    guard let message, let context else { return 0 }
-    let call = Unmanaged<PendingCall>.fromOpaque(context).takeUnretainedValue()
-    call.caller.finish(call, BusMessage(message))
     return 0
 }

@@ -47,6 +47,8 @@ import Testing
         desk.session.policy?.update(caller.claim, output: .system)
         desk.settle()
         #expect(device(caller.voice, desk) == desk.headset && storedDevice(caller.voice, desk) == nil)
+        desk.session.policy?.release(caller.claim)
+        desk.settle()
         desk.expectNoTrace()
     }
 

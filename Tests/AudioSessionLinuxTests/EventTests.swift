@@ -1,6 +1,8 @@
 import AudioSession
 import AudioSessionTestHelper
 import DaemonTestSupport
+import Glibc
+import HeadlessAudio
 import SoundRig
 import Testing
 
@@ -112,6 +114,21 @@ import Testing
         #expect(
             told.value == [.init(.interrupted, applied: 1), .init(.interruptionEnded(shouldResume: true), applied: 2)])
         #expect(driver.applied.last?.changed.first?.claim.output == .speaker)
+    }
+
+    @Test(arguments: Stage.withDaemon)
+    func `A call that another program activates interrupts a voice room, which goes on at its end`(
+        stage: Stage
+    ) async throws {
+        try await onStage(stage) { scene in
+            let house = try #require(scene.house)
+            let room = await Heard(scene.manager, try await scene.manager.acquire(.groupCall))
+            let phone = try LineProcess([product("sordino"), "hold", "call"], in: house.server)
+            await room.hears(.subordinated, .interrupted)
+            phone.process.signal(SIGTERM)
+            await room.hears(.subordinated, .interrupted, .interruptionEnded(shouldResume: true))
+            #expect(try await scene.winner()?.kind == "groupCall")
+        }
     }
 
     // MARK: The route

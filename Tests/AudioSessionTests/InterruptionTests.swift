@@ -11,7 +11,8 @@ extension Arbiter.Outcome {
 }
 
 @Suite struct InterruptionTests {
-    @Test func `I-01, I-02: an activated call interrupts another owner's voice chat, which goes on at its end`() throws {
+    @Test func `I-01, I-02: an activated call interrupts another owner's voice chat, which goes on at its end`() throws
+    {
         var arbiter = Arbiter()
         let (room, _) = try arbiter.acquire(.groupCall, owner: chat)
         let (call, prepared) = try arbiter.acquire(.call, owner: phone)
@@ -77,7 +78,9 @@ extension Arbiter.Outcome {
         let (call, _) = try arbiter.acquire(.call, owner: phone)
         _ = arbiter.setActivated(call, true)
         _ = arbiter.observe(
-            changed: [ObservedClaim(key: .init(owner: "other", kind: .groupCall), owner: .init(name: "other"), counts: true)],
+            changed: [
+                ObservedClaim(key: .init(owner: "other", kind: .groupCall), owner: .init(name: "other"), counts: true)
+            ],
             gone: [])
         #expect(arbiter.release(call).told(room) == [.interruptionEnded(shouldResume: false)])
     }

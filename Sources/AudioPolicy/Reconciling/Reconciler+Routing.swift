@@ -24,7 +24,9 @@ extension Reconciler {
             let back = route.back.flatMap { graph.devices[$0] == nil ? nil : $0 }
             routes[id] = StreamRoute(target: nil, back: back)
             // Where the device has gone the server has moved it already.
-            if isBack(stream, back, graph), back != nil { endRoute(id, now: now) } else {
+            if isBack(stream, back, graph), back != nil {
+                endRoute(id, now: now)
+            } else {
                 move(stream, to: back, in: graph, now: now)
             }
         }

@@ -70,7 +70,8 @@ final class Reconciler {
 
     /// Whether nothing is left to undo, and nothing on its way.
     var isDone: Bool {
-        ledger.streams.isEmpty && ledger.routes.isEmpty && ledger.unloaded.isEmpty && (ledger.stored.isEmpty || !isPulseAudio) && ramping.isEmpty
+        ledger.streams.isEmpty && ledger.routes.isEmpty && ledger.unloaded.isEmpty
+            && (ledger.stored.isEmpty || !isPulseAudio) && ramping.isEmpty
             && corks.roles.isEmpty
     }
 

@@ -26,6 +26,9 @@ enum Completions {
                 local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
                 local command=${COMP_WORDS[1]} words="" files=""
                 COMPREPLY=()
+                # The shell makes a word of the = in --option=value.
+                [[ $current == = ]] && current=""
+                [[ $previous == = ]] && previous=${COMP_WORDS[COMP_CWORD-2]}
                 if [[ $COMP_CWORD -eq 1 ]]; then
                     mapfile -t COMPREPLY < <(compgen -W "\(firstWords.joined(separator: " ")) --help --version" -- "$current")
                     return
@@ -33,6 +36,7 @@ enum Completions {
                 case $command in
             \(families)
                 esac
+            \(bashPrograms)
                 case "$command $previous" in
             \(CommandTable.commands.flatMap(bashValues).joined(separator: "\n"))
                 *)
@@ -44,6 +48,25 @@ enum Completions {
             }
             complete -o filenames -F _sordino sordino
 
+            """
+    }
+
+    /// After `--` a command line begins anew.
+    private static var bashPrograms: String {
+        let commands = CommandTable.commands.filter { $0.program != nil }.map(\.name.rawValue)
+        return """
+                local i
+                for ((i = 2; i < COMP_CWORD; i++)); do
+                    [[ $command == @(\(commands.joined(separator: "|"))) && ${COMP_WORDS[i]} == -- ]] || continue
+                    if declare -F _command_offset >/dev/null; then
+                        _command_offset $((i + 1))
+                    elif ((COMP_CWORD == i + 1)); then
+                        mapfile -t COMPREPLY < <(compgen -c -- "$current")
+                    else
+                        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+                    fi
+                    return
+                done
             """
     }
 
@@ -87,12 +110,13 @@ enum Completions {
             _sordino() {
                 local context state state_descr line
                 typeset -A opt_args
-                local -a commands=(
+                # Not “commands”, which is the shell's own.
+                local -a subcommands=(
             \(described.joined(separator: "\n"))
                 )
                 _arguments -C '(-)--help[explain]' '(-)--version[print the version]' '1:command:->command' '*::argument:->rest'
                 case $state in
-                command) _describe command commands ;;
+                command) _describe command subcommands ;;
                 rest)
                     case $words[1] in
             \(single.map { zshCase($0, pattern: $0.name.rawValue) }.joined(separator: "\n"))
@@ -136,7 +160,8 @@ enum Completions {
             case .any, .oneOrMore: specs.append("'*:\(argument.placeholder):\(action)'")
             }
         }
-        if spec.program != nil { specs.append("'*:::command:_normal'") }
+        // Options end at `--`; what follows is a command line of its own.
+        if spec.program != nil { specs = ["-S"] + specs + ["'*:::command:_normal'"] }
         return "        \(pattern)) _arguments \(specs.joined(separator: " ")) ;;"
     }
 

@@ -156,9 +156,9 @@ extension ConfigurationPage {
         .TH SORDINO.CONF 5 "" "sordino \(version)" "File Formats"
         .SH NAME
         sordino.conf \\- \(summary)
-        .SH DESCRIPTION
 
-        """ + blocks.map(roff).joined() + """
+
+        """ + roff([.heading("Description")] + blocks) + """
             .SH SEE ALSO
             .BR sordino (1),
             .BR regex (7)
@@ -173,6 +173,16 @@ extension ConfigurationPage {
         *Made by `sordino help --reference markdown`; the same as the manual page sordino.conf(5).*
 
         """ + blocks.map { "\n" + markdown($0) + "\n" }.joined()
+    }
+
+    private static func roff(_ blocks: [Block]) -> String {
+        var isFirst = false
+        return blocks.map { block in
+            defer { if case .heading = block { isFirst = true } else { isFirst = false } }
+            // A section's first paragraph needs no mark of its own.
+            if case .text(let text) = block, isFirst { return Roff.prose(text) }
+            return roff(block)
+        }.joined()
     }
 
     private static func roff(_ block: Block) -> String {
