@@ -288,7 +288,7 @@ import Testing
     }
 
     /// Expects that it takes so long at most, with what the machine itself needs: the fastest of some tries counts,
-    /// since others use the machine too.
+    /// since others use the machine too; without the limit it would take seconds.
     private func takes(
         _ limit: Duration, tries: Int = 5, sourceLocation: SourceLocation = #_sourceLocation,
         _ body: () async throws -> Void
@@ -300,6 +300,6 @@ import Testing
             durations.append(ContinuousClock.now - start)
         }
         let fastest = durations.min() ?? .zero
-        #expect(fastest < limit + .milliseconds(tries > 1 ? 100 : 2000), sourceLocation: sourceLocation)
+        #expect(fastest < limit + .milliseconds(tries > 1 ? 800 : 2000), sourceLocation: sourceLocation)
     }
 }
