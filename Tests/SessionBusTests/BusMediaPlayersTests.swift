@@ -117,6 +117,9 @@ import Testing
         let ear = try listening()
         try loop.turn(until: { ear.count(.listed) == 1 }, "the list")
         player.tellChanged(.text("Paused"), among: 3)
+        // Its answer comes after what it has said before.
+        ear.players.perform([.readStatus(player.id, round: 0)])
+        try loop.turn(until: { ear.count(.status(player.id, round: 0, .playing)) == 1 }, "the answer")
         ear.players.perform([.watch(player.id), .readStatus(player.id, round: 1)])
         try loop.turn(until: { ear.count(.status(player.id, round: 1, .playing)) == 1 }, "the watch")
         #expect(ear.count(.changed(player.id, .paused)) == 0)

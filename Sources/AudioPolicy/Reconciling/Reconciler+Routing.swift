@@ -39,13 +39,34 @@ extension Reconciler {
             if stream.device == target {
                 route.hasArrived = true
                 routes[stream.id] = route
-            } else if route.hasArrived, !route.isLeft, graph.devices[target] != nil {
+            } else if route.hasArrived, !route.isLeft, route.settlesAt == nil, graph.devices[target] != nil {
                 leaveRoute(of: stream.id, now: now)
             }
-        } else if isBack(stream, route.back, graph) {
+        } else if route.settlesAt == nil, isBack(stream, route.back, graph) {
             endRoute(stream.id, now: now)
         }
     }
+
+    /// PipeWire: looks where streams are once their links have settled. The session manager lets a wish pass now and
+    /// then, so it is asked again.
+    func settleRoutes(in graph: ServerGraph, now: LoopInstant) {
+        for (id, route) in routes {
+            guard let deadline = route.settlesAt, deadline <= now, let stream = graph.streams[id] else { continue }
+            routes[id]?.settlesAt = nil
+            let isThere = route.target.map { stream.device == $0 } ?? isBack(stream, route.back, graph)
+            if isThere || route.attempts >= Self.mostAttempts {
+                if route.target == nil { endRoute(id, now: now) } else if !isThere { leaveRoute(of: id, now: now) }
+                continue
+            }
+            routes[id]?.attempts += 1
+            move(stream, to: route.target ?? route.back, in: graph, now: now)
+        }
+    }
+
+    var nextRouteDeadline: LoopInstant? { routes.values.compactMap(\.settlesAt).min() }
+
+    private static var settling: Duration { .milliseconds(500) }
+    private static var mostAttempts: Int { 3 }
 
     /// Takes up a stream that an earlier run has moved: it goes back, or on where a claim wants it again.
     func adoptRoute(of stream: ServerStream, back: DeviceID?) {
@@ -92,6 +113,7 @@ extension Reconciler {
             stored.moved(key, stream.id, to: name, now: now)
             if ledger.stored[key] != nil { ledger.append(.storedDevice(key: key, name)) }
         }
+        if !isPulseAudio { routes[stream.id]?.settlesAt = now + Self.settling }
         operations.append(.move(stream.id, device))
     }
 }

@@ -195,6 +195,7 @@ final class Reconciler {
         }
         retry(in: graph, now: now)
         resolveSuspects(in: graph, now: now)
+        settleRoutes(in: graph, now: now)
     }
 
     func nextStep(after now: LoopInstant) -> LoopInstant? {
@@ -202,7 +203,7 @@ final class Reconciler {
         let suspect = suspects.compactMap { treatments[$0]?.suspectUntil }.min()
         let retry = retrying.compactMap { treatments[$0]?.retryAt }.min()
         let quiet = ledger.stored.keys.compactMap { stored.quietFrom($0) }.filter { $0 > now }.min()
-        return [step, retry, suspect, quiet].compactMap { $0 }.min()
+        return [step, retry, suspect, quiet, nextRouteDeadline].compactMap { $0 }.min()
     }
 
     /// Undoes everything in force, and leaves it undone until the present holders are gone.

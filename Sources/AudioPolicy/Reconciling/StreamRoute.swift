@@ -1,3 +1,5 @@
+import EventLoop
+
 /// A stream that a claim's wish has taken to a device.
 struct StreamRoute: Equatable {
     /// Where it is to be; `nil`: back where it was.
@@ -8,4 +10,8 @@ struct StreamRoute: Equatable {
     var hasArrived = false
     /// Somebody else has moved it: it is theirs, until the wish is another one.
     var isLeft = false
+    /// PipeWire: until then its links come and go, and where it seems to be says nothing. `nil`: it has settled.
+    var settlesAt: LoopInstant?
+    /// How often it has been asked for.
+    var attempts = 1
 }
