@@ -251,13 +251,6 @@ private final class PendingCall {
     func answered(_ message: BusMessage) { link.answered(self, message) }
 }
 
-private enum BusNames {
-    static let bus = "org.freedesktop.DBus"
-    static let busPath = "/org/freedesktop/DBus"
-    static let local = "org.freedesktop.DBus.Local"
-    static let properties = "org.freedesktop.DBus.Properties"
-}
-
 private func link(_ context: UnsafeMutableRawPointer?) -> DaemonLink? {
     context.map { Unmanaged<DaemonLink>.fromOpaque($0).takeUnretainedValue() }
 }

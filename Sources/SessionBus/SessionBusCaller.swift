@@ -122,7 +122,8 @@ package final class SessionBusCaller {
         answer: @escaping Answer<BusMessage>
     ) {
         connection.call(
-            place.name, place.path, place.interface, method, isStarting: isStarting, timeout: timeout, fill, answer)
+            .init(destination: place.name, path: place.path, interface: place.interface, member: method),
+            isStarting: isStarting, timeout: timeout, fill, done: answer)
     }
 
     // MARK: From the bus
