@@ -76,10 +76,10 @@ extension BusConnection {
     /// Reads one property, as `call` does; the answer is inside of the variant already.
     func get(
         _ property: String, signature: String, of interface: String, at path: String, _ destination: String,
-        done: @escaping (Result<BusMessage, BusError>) -> Void
+        timeout: Duration? = .seconds(5), done: @escaping (Result<BusMessage, BusError>) -> Void
     ) {
         let method = Method(destination: destination, path: path, interface: BusNames.properties, member: "Get")
-        call(method) { message in
+        call(method, timeout: timeout) { message in
             message.append(interface)
             message.append(property)
         } done: { answer in

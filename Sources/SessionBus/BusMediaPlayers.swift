@@ -186,7 +186,9 @@ extension BusMessage {
             sd_bus_message_enter_container(handle, BusType.array, "{sv}") > 0
         else { return nil }
         while sd_bus_message_enter_container(handle, CChar(UInt8(ascii: "e")), "sv") > 0 {
-            if readString() == "PlaybackStatus" { return readProperty("s") { $0.readStatus() } }
+            if readString() == "PlaybackStatus" {
+                return sd_bus_message_enter_container(handle, BusType.variant, "s") > 0 ? readStatus() : nil
+            }
             guard sd_bus_message_skip(handle, "v") >= 0, sd_bus_message_exit_container(handle) >= 0 else { return nil }
         }
         return nil
