@@ -57,7 +57,7 @@ extension ProgramSession {
     }
 
     private func startDaemon() {
-        link?.startDaemon { [weak self] in
+        link?.startDaemon { [weak self] _ in
             self?.assumeIsolated { session in
                 if case .undecided = session.place { session.enterEmbedded() }
             }
@@ -174,7 +174,8 @@ extension ProgramSession {
         }
         held[id]?.isAsked = true
         held[id]?.isAskedAgain = false
-        link?.acquire(claim.claim.kind, output: claim.output, name: surroundings.name) { [weak self] result in
+        link?.acquire(claim.claim.kind, output: claim.output, options: .init(name: surroundings.name)) {
+            [weak self] result in
             self?.assumeIsolated { $0.answered(result, to: claim, by: owner) }
         }
     }
@@ -188,11 +189,11 @@ extension ProgramSession {
             if let claim = held[id] {
                 sit(id, .daemon(path: path))
                 if move == nil { held[id]?.isSubordinated = false }
-                if claim.output != asked.output { link?.update(path, output: claim.output) {} }
-                if claim.isActivated { link?.setActivated(path, true) {} }
+                if claim.output != asked.output { link?.update(path, output: claim.output) }
+                if claim.isActivated { link?.setActivated(path, true) }
             } else {
                 // Released meanwhile.
-                link?.release(path) {}
+                link?.release(path)
             }
         case .failure(let error) where error.meansGone: return lose(owner)
         case .failure: if held[id]?.isAskedAgain == true { return ask(for: id, of: owner) }

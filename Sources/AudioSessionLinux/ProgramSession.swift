@@ -89,7 +89,7 @@ actor ProgramSession: AudioSessionManagerProtocol, CallControlProtocol {
         _ kind: AudioSessionClientKind, output: AudioSessionOutput, from daemon: String
     ) async -> Result<AudioSessionClaim, BusError>? {
         await answer { reply in
-            link?.acquire(kind, output: output, name: surroundings.name) { [weak self] result in
+            link?.acquire(kind, output: output, options: .init(name: surroundings.name)) { [weak self] result in
                 self?.assumeIsolated { $0.answered(result, by: daemon, kind, output, reply) }
             }
         }
@@ -103,7 +103,7 @@ actor ProgramSession: AudioSessionManagerProtocol, CallControlProtocol {
         case .success(let path):
             // Too late: whoever asked has been told that nobody answers, and must not hold a claim.
             guard reply.isAwaited else {
-                link?.release(path) {}
+                link?.release(path)
                 return
             }
             reply.give(.success(enter(kind, output: output, at: .daemon(path: path))))
@@ -118,7 +118,7 @@ actor ProgramSession: AudioSessionManagerProtocol, CallControlProtocol {
         held[claim.id]?.output = output
         await tellSeat(
             of: claim.id, here: { core, id in core.update(id, output: output) },
-            daemon: { link, path, done in link.update(path, output: output, done: done) })
+            daemon: { link, path, done in link.update(path, output: output) { _ in done() } })
     }
 
     func release(_ claim: AudioSessionClaim) async {
@@ -130,7 +130,7 @@ actor ProgramSession: AudioSessionManagerProtocol, CallControlProtocol {
         seats[seat] = nil
         await tell(
             seat, here: { core, id in core.release(id) },
-            daemon: { link, path, done in link.release(path, done: done) })
+            daemon: { link, path, done in link.release(path) { _ in done() } })
     }
 
     func events(for claim: AudioSessionClaim) async -> AsyncStream<AudioSessionEvent> {
@@ -175,7 +175,7 @@ actor ProgramSession: AudioSessionManagerProtocol, CallControlProtocol {
         held[claim.id]?.isActivated = activated
         await tellSeat(
             of: claim.id, here: { core, id in core.setActivated(id, activated) },
-            daemon: { link, path, done in link.setActivated(path, activated, done: done) })
+            daemon: { link, path, done in link.setActivated(path, activated) { _ in done() } })
     }
 
     func releaseCall() async {

@@ -14,15 +14,14 @@ public final class BusMediaPlayers: MediaPlayers {
     private static let namespace = "org.mpris.MediaPlayer2"
     private static let path = "/org/mpris/MediaPlayer2"
     private static let interface = "org.mpris.MediaPlayer2.Player"
-    private static let properties = "org.freedesktop.DBus.Properties"
     /// More names than this are nobody's desktop.
     private static let mostNames = 128
 
     private let loop: SystemEventLoop
     private let address: String
     private var connection: BusConnection?
-    private var matches: [BusMatch] = []
-    private var watches: [PlayerID: BusMatch] = [:]
+    private var matches: [BusSlot] = []
+    private var watches: [PlayerID: BusSlot] = [:]
     /// The owner of each player's name.
     private var owners: [String: PlayerID] = [:]
     /// Players that have been told of; the process of one that is only being asked for is not known.
@@ -38,20 +37,17 @@ public final class BusMediaPlayers: MediaPlayers {
     /// Connects and asks who is there, waiting for neither.
     public func start() throws(BusError) {
         let connection = try BusConnection(address: address)
-        let result = sd_bus_match_signal(
-            connection.handle, nil, "org.freedesktop.DBus.Local", nil, "org.freedesktop.DBus.Local", "Disconnected",
-            disconnected, context)
-        guard result >= 0 else { throw BusError("the session bus", result: result) }
-        let rule =
-            "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',"
-            + "arg0namespace='\(Self.namespace)'"
-        matches = [try connection.match(rule, playerNameChanged, context)]
+        matches = [
+            try connection.match(.disconnected) { [unowned self] _ in self.lost() },
+            try connection.match(.ownerChange("arg0namespace='\(Self.namespace)'")) { [unowned self] message in
+                guard let change = message.readOwnerChange(), Self.isPlayer(change.name) else { return }
+                self.setOwner(of: change.name, change.owner)
+            },
+        ]
         self.connection = connection
-        ask(.ofBus("ListNames")) { [unowned self] answer in
-            for name in (answer?.readStrings() ?? []).filter(Self.isPlayer) {
-                ask(.ofBus("GetNameOwner"), [name]) { [unowned self] answer in
-                    setOwner(of: name, answer?.readString())
-                }
+        ask("ListNames") { [unowned self] names in
+            for name in (names?.readStrings() ?? []).filter(Self.isPlayer) {
+                ask("GetNameOwner", name) { [unowned self] owner in setOwner(of: name, owner?.readString()) }
             }
         }
         try connection.attach(to: loop)
@@ -69,42 +65,32 @@ public final class BusMediaPlayers: MediaPlayers {
         connection = nil
     }
 
-    /// Unretained: everything registered with it goes with the connection, which this object owns.
-    private var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
-
     // MARK: Who is there
 
     private static func isPlayer(_ name: String) -> Bool { name.hasPrefix(namespace + ".") }
 
-    /// A question whose answer belongs to the first list while that is being made.
-    private func ask(
-        _ method: BusConnection.Method, _ arguments: [String] = [], _ body: @escaping (BusMessage?) -> Void
-    ) {
+    /// A question to the bus whose answer belongs to the first list while that is being made; `nil`: there is none.
+    private func ask(_ member: String, _ name: String? = nil, _ body: @escaping (BusMessage?) -> Void) {
         openQuestions = openQuestions.map { $0 + 1 }
-        connection?.call(method, arguments) { [unowned self] answer in
-            body(answer)
+        connection?.call(.ofBus(member)) { question in
+            if let name { question.append(name) }
+        } done: { [unowned self] answer in
+            body(try? answer.get())
             guard let open = openQuestions else { return }
             openQuestions = open > 1 ? open - 1 : nil
             if openQuestions == nil { onEvent?(.listed) }
         }
     }
 
-    fileprivate func ownerChanged(_ message: BusMessage) {
-        guard let name = message.readString(), message.readString() != nil, let owner = message.readString(),
-            Self.isPlayer(name)
-        else { return }
-        setOwner(of: name, owner)
-    }
-
     private func setOwner(of name: String, _ owner: String?) {
         let former = owners[name]
-        let id = owner.flatMap { $0.isEmpty ? nil : PlayerID($0) }
+        let id = owner.map { PlayerID($0) }
         guard id != former, id == nil || owners.count < Self.mostNames else { return }
         owners[name] = id
         if let former { tell(former) }
         guard let id else { return }
         if players[id] != nil { return tell(id) }
-        ask(.ofBus("GetConnectionUnixProcessID"), [id.uniqueName]) { [unowned self] answer in
+        ask("GetConnectionUnixProcessID", id.uniqueName) { [unowned self] answer in
             players[id] = MediaPlayer(id: id, names: [], pid: answer?.readProcessID())
             tell(id)
         }
@@ -133,13 +119,14 @@ public final class BusMediaPlayers: MediaPlayers {
             case .watch(let id): watch(id)
             case .unwatch(let id): watches[id] = nil
             case .readStatus(let id, let round):
-                let method = Self.method(id, Self.properties, "Get")
-                connection.call(method, [Self.interface, "PlaybackStatus"]) { [unowned self] answer in
-                    onEvent?(.status(id, round: round, answer?.readVariantStatus()))
+                connection.get(
+                    "PlaybackStatus", signature: "s", of: Self.interface, at: Self.path, id.uniqueName
+                ) { [unowned self] answer in
+                    onEvent?(.status(id, round: round, (try? answer.get())?.readStatus()))
                 }
             case .pause(let id, let round):
                 // The bus takes these in their order: its own answer says that it has passed the other one on.
-                connection.call(.ofBus("GetId")) { [unowned self] _ in onEvent?(.passedOn(id, round: round)) }
+                connection.call(.ofBus("GetId"), done: { [unowned self] _ in onEvent?(.passedOn(id, round: round)) })
                 tell(id, "Pause", round)
             case .play(let id, let round): tell(id, "Play", round)
             }
@@ -147,31 +134,23 @@ public final class BusMediaPlayers: MediaPlayers {
     }
 
     private func tell(_ id: PlayerID, _ member: String, _ round: UInt64) {
-        connection?.call(Self.method(id, Self.interface, member)) { [unowned self] _ in
-            onEvent?(.answered(id, round: round))
-        }
-    }
-
-    /// By the unique name: whoever else gets the well-known one is not asked in its place.
-    private static func method(_ id: PlayerID, _ interface: String, _ member: String) -> BusConnection.Method {
-        .init(destination: id.uniqueName, path: path, interface: interface, member: member)
+        // By the unique name: whoever else gets the well-known one is not asked in its place.
+        connection?.call(
+            .init(destination: id.uniqueName, path: Self.path, interface: Self.interface, member: member),
+            done: { [unowned self] _ in onEvent?(.answered(id, round: round)) })
     }
 
     private func watch(_ id: PlayerID) {
-        let rule =
-            "type='signal',sender='\(id.uniqueName)',path='\(Self.path)',interface='\(Self.properties)',"
-            + "member='PropertiesChanged',arg0='\(Self.interface)'"
-        watches[id] = try? connection?.match(rule, playerChanged, context)
+        let change = BusConnection.Signal(
+            sender: id.uniqueName, path: Self.path, interface: BusNames.properties, member: "PropertiesChanged",
+            arguments: "arg0='\(Self.interface)'")
+        watches[id] = try? connection?.match(change) { [unowned self] message in
+            guard message.sender == id.uniqueName, let status = message.readChangedStatus() else { return }
+            onEvent?(.changed(id, status))
+        }
     }
 
-    fileprivate func propertiesChanged(_ message: BusMessage) {
-        guard let sender = sd_bus_message_get_sender(message.handle).map({ PlayerID(String(cString: $0)) }),
-            watches[sender] != nil, let status = message.readChangedStatus()
-        else { return }
-        onEvent?(.changed(sender, status))
-    }
-
-    fileprivate func lost() {
+    private func lost() {
         // Not here: sd-bus is inside of this connection.
         loop.defer { [self] in close() }
         onEvent?(.lost)
@@ -192,10 +171,8 @@ extension BusMessage {
         return strings
     }
 
-    /// The status in a variant; `nil` for anything else.
-    fileprivate func readVariantStatus() -> PlaybackStatus? {
-        guard sd_bus_message_enter_container(handle, CChar(UInt8(ascii: "v")), "s") > 0 else { return nil }
-        defer { sd_bus_message_exit_container(handle) }
+    /// `nil` for any other word.
+    fileprivate func readStatus() -> PlaybackStatus? {
         var text: UnsafePointer<CChar>?
         guard sd_bus_message_read_basic(handle, BusType.string, &text) > 0, let text, strnlen(text, 16) < 16 else {
             return nil
@@ -209,34 +186,11 @@ extension BusMessage {
             sd_bus_message_enter_container(handle, BusType.array, "{sv}") > 0
         else { return nil }
         while sd_bus_message_enter_container(handle, CChar(UInt8(ascii: "e")), "sv") > 0 {
-            if readString() == "PlaybackStatus" { return readVariantStatus() }
+            if readString() == "PlaybackStatus" {
+                return sd_bus_message_enter_container(handle, BusType.variant, "s") > 0 ? readStatus() : nil
+            }
             guard sd_bus_message_skip(handle, "v") >= 0, sd_bus_message_exit_container(handle) >= 0 else { return nil }
         }
         return nil
     }
-}
-
-private func players(_ context: UnsafeMutableRawPointer?) -> BusMediaPlayers? {
-    context.map { Unmanaged<BusMediaPlayers>.fromOpaque($0).takeUnretainedValue() }
-}
-
-private func playerNameChanged(
-    _ message: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<sd_bus_error>?
-) -> Int32 {
-    if let message { players(context)?.ownerChanged(BusMessage(message)) }
-    return 0
-}
-
-private func playerChanged(
-    _ message: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<sd_bus_error>?
-) -> Int32 {
-    if let message { players(context)?.propertiesChanged(BusMessage(message)) }
-    return 0
-}
-
-private func disconnected(
-    _: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<sd_bus_error>?
-) -> Int32 {
-    players(context)?.lost()
-    return 0
 }

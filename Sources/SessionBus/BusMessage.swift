@@ -198,6 +198,8 @@ final class BusSlot {
         handle = slot
     }
 
+    init(owning handle: OpaquePointer) { self.handle = handle }
+
     deinit { sd_bus_slot_unref(handle) }
 }
 

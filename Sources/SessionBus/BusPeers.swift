@@ -1,7 +1,5 @@
 import AudioPolicy
 import AudioSession
-import CSystemd
-import Glibc
 
 /// Who asks, by what the bus and the system say; nothing here is the program's own claim about itself.
 struct BusCaller: Equatable {
@@ -50,36 +48,29 @@ final class BusPeers {
     /// First the match, then the question, which the bus answers in that order: whoever is still there at the answer is
     /// not missed when it goes.
     private func look(up name: String) -> Peer? {
-        let peer = Peer(name, self)
-        let context = Unmanaged.passUnretained(peer).toOpaque()
-        let rule =
-            "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
-            + "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg0='\(name)'"
-        peer.match = BusSlot { sd_bus_add_match_async(connection.handle, $0, rule, ownerChanged, nil, context) }
-        var handle: OpaquePointer?
-        let bus = "org.freedesktop.DBus"
-        guard peer.match != nil,
-            sd_bus_message_new_method_call(
-                connection.handle, &handle, bus, "/org/freedesktop/DBus", bus, "GetConnectionCredentials") >= 0,
-            let handle
-        else { return nil }
-        let question = BusMessage(owning: handle)
-        question.append(name)
-        peer.question = BusSlot {
-            sd_bus_call_async(connection.handle, $0, question.handle, credentialsArrived, context, 0)
+        let match = try? connection.match(.ownerChange("arg0='\(name)'")) { [unowned self] message in
+            if let change = message.readOwnerChange(), change.owner == nil { end(name) }
+        } refused: { [unowned self] _ in
+            end(name)
         }
-        guard peer.question != nil else { return nil }
+        guard let match else { return nil }
+        let peer = Peer(match)
         known[name] = peer
-        return peer
+        connection.call(.ofBus("GetConnectionCredentials"), timeout: .seconds(25)) {
+            $0.append(name)
+        } done: { [unowned self] answer in
+            arrived(answer, of: name)
+        }
+        // Without a question there is no peer.
+        return known[name]
     }
 
     // MARK: From the bus
 
-    fileprivate func arrived(_ answer: BusMessage, of peer: Peer) {
-        guard sd_bus_message_is_method_error(answer.handle, nil) == 0,
-            let entries = answer.readDictionary(limit: 64)
-        else { return end(peer) }
-        var caller = BusCaller(connection: peer.name)
+    private func arrived(_ answer: Result<BusMessage, BusError>, of name: String) {
+        guard let peer = known[name] else { return }
+        guard let entries = (try? answer.get())?.readDictionary(limit: 64) else { return end(name) }
+        var caller = BusCaller(connection: name)
         if case .uint32(let pid) = entries.first(where: { $0.key == "ProcessID" })?.value,
             let facts = processes.facts(of: Int32(truncatingIfNeeded: pid))
         {
@@ -93,44 +84,17 @@ final class BusPeers {
         for body in waiting { body(caller) }
     }
 
-    fileprivate func end(_ peer: Peer) {
-        guard known.removeValue(forKey: peer.name) != nil else { return }
-        onGone(peer.name)
+    private func end(_ name: String) {
+        if known.removeValue(forKey: name) != nil { onGone(name) }
     }
 }
 
 private final class Peer {
-    let name: String
-    unowned let peers: BusPeers
     /// `nil` until the bus has answered.
     var caller: BusCaller?
     var waiting: [(BusCaller) -> Void] = []
-    /// Both are given this object unretained, and end with it.
-    var match: BusSlot?
-    var question: BusSlot?
+    /// Tells that it is gone.
+    private let match: BusSlot
 
-    init(_ name: String, _ peers: BusPeers) {
-        self.name = name
-        self.peers = peers
-    }
-}
-
-private func peer(_ context: UnsafeMutableRawPointer?) -> Peer? {
-    context.map { Unmanaged<Peer>.fromOpaque($0).takeUnretainedValue() }
-}
-
-private func ownerChanged(
-    _ message: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<sd_bus_error>?
-) -> Int32 {
-    guard let message, let peer = peer(context) else { return 0 }
-    let change = BusMessage(message)
-    if change.readString() != nil, change.readString() != nil, change.readString() == "" { peer.peers.end(peer) }
-    return 0
-}
-
-private func credentialsArrived(
-    _ message: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<sd_bus_error>?
-) -> Int32 {
-    if let message, let peer = peer(context) { peer.peers.arrived(BusMessage(message), of: peer) }
-    return 0
+    init(_ match: BusSlot) { self.match = match }
 }

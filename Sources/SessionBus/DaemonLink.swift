@@ -6,6 +6,21 @@ package import SystemEventLoop
 /// A program's side of the bus: says who the daemon is, asks it, and passes on what it tells of the program's claims.
 /// Never waits: answers come on the loop, to which it is confined. How long one may take is the asker's business.
 package final class DaemonLink {
+    /// What an acquired claim asks for beside kind and output.
+    package struct Options: Equatable, Sendable {
+        /// What people know the program by.
+        package var name: String?
+        /// How long the claim lasts unless it is used; `nil`: as long as the connection.
+        package var lease: Duration?
+        package var claim: ClaimOptions
+
+        package init(name: String? = nil, lease: Duration? = nil, claim: ClaimOptions = ClaimOptions()) {
+            self.name = name
+            self.lease = lease
+            self.claim = claim
+        }
+    }
+
     /// The daemon is another now, or gone, or there is none and none comes by itself. Also called for the first answer.
     package var onOwnerChange: (() -> Void)?
     /// What the daemon tells of the claim with this path; comes after the answer that named the path.
@@ -22,8 +37,7 @@ package final class DaemonLink {
 
     private let connection: BusConnection
     private var registrations: [BusSlot] = []
-    private var winnerWatch: BusSlot?
-    private var calls: [ObjectIdentifier: PendingCall] = [:]
+    private var winnerMatch: BusSlot?
 
     /// Begins to connect, and asks who the daemon is.
     package init(address: String, loop: SystemEventLoop) throws(BusError) {
@@ -33,25 +47,25 @@ package final class DaemonLink {
         askForOwner()
     }
 
-    /// Unretained: everything registered with it goes with this object.
-    private var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
-
     private func register() throws(BusError) {
-        let bus = connection.handle
-        let ownerRule =
-            "type='signal',sender='\(BusNames.bus)',path='\(BusNames.busPath)',interface='\(BusNames.bus)',"
-            + "member='NameOwnerChanged',arg0='\(BusContract.name)'"
-        let slots = [
-            BusSlot { sd_bus_add_match_async(bus, $0, ownerRule, ownerChanged, nil, context) },
-            // What is sent to us alone needs no match, and none says so well whom it is from.
-            BusSlot { sd_bus_add_filter(bus, $0, messageArrived, context) },
-            BusSlot {
-                sd_bus_match_signal(
-                    bus, $0, BusNames.local, nil, BusNames.local, "Disconnected", disconnected, context)
+        // What is sent to us alone needs no match, and none says so well whom it is from. Unretained: it goes with us.
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        guard let filter = BusSlot({ sd_bus_add_filter(connection.handle, $0, messageArrived, context) }) else {
+            throw BusError(.noBus, "the session bus cannot be listened to")
+        }
+        let ownerChange = BusConnection.Signal.ownerChange("arg0='\(BusContract.name)'")
+        registrations = [
+            filter,
+            try connection.match(.disconnected) { [unowned self] _ in self.lost() },
+            // Without it nobody would know the daemon: the bus is of no use.
+            try connection.match(ownerChange) { [unowned self] message in
+                guard let change = message.readOwnerChange() else { return }
+                self.owner = change.owner
+                self.onOwnerChange?()
+            } refused: { [unowned self] _ in
+                self.lost()
             },
         ]
-        registrations = slots.compactMap { $0 }
-        guard registrations.count == slots.count else { throw BusError(.noBus, "the session bus takes no match") }
     }
 
     /// Asked after the match: whoever comes from here on is noticed.
@@ -73,55 +87,68 @@ package final class DaemonLink {
 
     /// Has the bus start a daemon where it knows how to; `failed` is called where it does not, or cannot. The daemon
     /// itself is told of by `onOwnerChange`.
-    package func startDaemon(failed: @escaping () -> Void) {
-        callBus(
-            "StartServiceByName", { $0.append(UInt32(0)) },
-            done: { answer in if case .failure = answer { failed() } })
+    package func startDaemon(failed: @escaping (BusError) -> Void) {
+        callBus("StartServiceByName") {
+            $0.append(UInt32(0))
+        } done: { answer in
+            if case .failure(let error) = answer { failed(error) }
+        }
     }
 
     /// - Parameters:
-    ///   - name: what people know the program by.
+    ///   - timeout: after which the answer is `noAnswer`, and a claim that comes later nobody's business; `nil`: never.
     ///   - done: gets the path of the claim.
     package func acquire(
-        _ kind: AudioSessionClientKind, output: AudioSessionOutput, name: String,
-        done: @escaping (Result<String, BusError>) -> Void
+        _ kind: AudioSessionClientKind, output: AudioSessionOutput, options: Options = Options(),
+        timeout: Duration? = nil, done: @escaping (Result<String, BusError>) -> Void
     ) {
-        call(
-            "Acquire",
-            {
-                $0.append(kind.rawValue)
-                $0.append(output.rawValue)
-                $0.append([("name", .string(name))])
-            }, done: { answer in done(answer.flatMap { $0.readClaim() }) })
+        call("Acquire", timeout: timeout) {
+            $0.append(kind.rawValue)
+            $0.append(output.rawValue)
+            $0.append(options)
+        } done: { answer in
+            done(answer.flatMap { $0.readClaim() })
+        }
     }
 
-    package func update(_ path: String, output: AudioSessionOutput, done: @escaping () -> Void) {
-        call(
-            "Update",
-            {
-                $0.append(path, as: BusType.objectPath)
-                $0.append(output.rawValue)
-            }, done: { _ in done() })
+    package func update(
+        _ path: String, output: AudioSessionOutput, done: @escaping (Result<Void, BusError>) -> Void = { _ in }
+    ) {
+        call("Update") {
+            $0.append(path, as: BusType.objectPath)
+            $0.append(output.rawValue)
+        } done: { answer in
+            done(answer.map { _ in })
+        }
     }
 
-    package func setActivated(_ path: String, _ activated: Bool, done: @escaping () -> Void) {
-        call(activated ? "Activate" : "Deactivate", { $0.append(path, as: BusType.objectPath) }, done: { _ in done() })
+    /// Lets a call take route and profile, or takes that back.
+    package func setActivated(
+        _ path: String, _ activated: Bool, done: @escaping (Result<Void, BusError>) -> Void = { _ in }
+    ) {
+        call(activated ? "Activate" : "Deactivate") {
+            $0.append(path, as: BusType.objectPath)
+        } done: { answer in
+            done(answer.map { _ in })
+        }
     }
 
-    package func release(_ path: String, done: @escaping () -> Void) {
-        call("Release", { $0.append(path, as: BusType.objectPath) }, done: { _ in done() })
+    package func release(_ path: String, done: @escaping (Result<Void, BusError>) -> Void = { _ in }) {
+        call("Release") {
+            $0.append(path, as: BusType.objectPath)
+        } done: { answer in
+            done(answer.map { _ in })
+        }
     }
 
     /// Where sound comes out now; `nil` where the daemon does not say.
     package func readRoute(done: @escaping (AudioRoute?) -> Void) {
-        readProperty("Route", of: BusContract.path, BusContract.interface) { answer in
-            done(answer?.readProperty("a{sv}") { $0.readRoute() })
-        }
+        read("Route", signature: "a{sv}", of: BusContract.interface, at: BusContract.path) { done($0?.readRoute()) }
     }
 
     package func readStanding(_ path: String, done: @escaping (ClaimStanding?) -> Void) {
-        readProperty("Standing", of: path, BusContract.claimInterface) { answer in
-            done(answer?.readProperty("s") { $0.readString() }.flatMap(ClaimStanding.init(rawValue:)))
+        read("Standing", signature: "s", of: BusContract.claimInterface, at: path) { answer in
+            done(answer?.readString().flatMap(ClaimStanding.init(rawValue:)))
         }
     }
 
@@ -133,88 +160,50 @@ package final class DaemonLink {
     package var watchesWinner = false {
         didSet {
             guard watchesWinner != oldValue else { return }
-            winnerWatch =
-                watchesWinner
-                ? BusSlot {
-                    sd_bus_match_signal_async(
-                        connection.handle, $0, BusContract.name, BusContract.path, BusNames.properties,
-                        "PropertiesChanged", propertiesChanged, nil, context)
-                } : nil
+            let change = BusConnection.Signal(
+                sender: BusContract.name, path: BusContract.path, interface: BusNames.properties,
+                member: "PropertiesChanged")
+            winnerMatch =
+                watchesWinner ? try? connection.match(change) { [unowned self] _ in self.onWinnerChange?() } : nil
         }
     }
 
     // MARK: Calls
 
     private func callBus(
-        _ method: String, _ fill: (BusMessage) -> Void = { _ in },
+        _ member: String, _ fill: (BusMessage) -> Void = { _ in },
         done: @escaping (Result<BusMessage, BusError>) -> Void
     ) {
-        call(
-            BusNames.bus, BusNames.busPath, BusNames.bus, method,
-            {
-                $0.append(BusContract.name)
-                fill($0)
-            }, done)
+        connection.call(.ofBus(member), timeout: nil) {
+            $0.append(BusContract.name)
+            fill($0)
+        } done: { answer in
+            done(answer)
+        }
     }
 
     /// Asks the daemon that there is, and no other that may come after it: an answer always is of one of them.
-    private func call(
-        _ method: String, _ fill: (BusMessage) -> Void = { _ in },
+    func call(
+        _ member: String, timeout: Duration? = nil, _ fill: (BusMessage) -> Void = { _ in },
         done: @escaping (Result<BusMessage, BusError>) -> Void
     ) {
         guard let owner else { return done(.failure(BusError(.noDaemon, "no Sordino daemon is running"))) }
-        call(owner, BusContract.path, BusContract.interface, method, fill, done)
+        connection.call(
+            .init(destination: owner, path: BusContract.path, interface: BusContract.interface, member: member),
+            timeout: timeout, fill, done: done)
     }
 
-    private func readProperty(
-        _ property: String, of path: String, _ interface: String, done: @escaping (BusMessage?) -> Void
+    private func read(
+        _ property: String, signature: String, of interface: String, at path: String,
+        done: @escaping (BusMessage?) -> Void
     ) {
         guard let owner else { return done(nil) }
-        call(
-            owner, path, BusNames.properties, "Get",
-            {
-                $0.append(interface)
-                $0.append(property)
-            }, { answer in done(try? answer.get()) })
-    }
-
-    private func call(
-        _ destination: String, _ path: String, _ interface: String, _ method: String, _ fill: (BusMessage) -> Void,
-        _ done: @escaping (Result<BusMessage, BusError>) -> Void
-    ) {
-        var handle: OpaquePointer?
-        let made = sd_bus_message_new_method_call(
-            connection.handle, &handle, destination, path, interface, method)
-        guard made >= 0, let handle else { return done(.failure(BusError("the session bus", result: made))) }
-        let message = BusMessage(owning: handle)
-        fill(message)
-        let pending = PendingCall(self, done)
-        pending.slot = BusSlot {
-            sd_bus_call_async(connection.handle, $0, message.handle, answerArrived, pending.context, UInt64.max)
+        connection.get(property, signature: signature, of: interface, at: path, owner, timeout: nil) { answer in
+            done(try? answer.get())
         }
-        guard pending.slot != nil else { return done(.failure(BusError(.noBus, "the session bus takes no call"))) }
-        calls[ObjectIdentifier(pending)] = pending
     }
 
     // MARK: From the bus
-
-    fileprivate func answered(_ call: PendingCall, _ message: BusMessage) {
-        guard calls.removeValue(forKey: ObjectIdentifier(call)) != nil else { return }
-        guard let fault = sd_bus_message_get_error(message.handle), fault.pointee.name != nil else {
-            return call.done(.success(message))
-        }
-        call.done(
-            .failure(
-                BusError(
-                    name: fault.pointee.name.map { String(cString: $0) } ?? "",
-                    message: fault.pointee.message.map { String(cString: $0) } ?? "", result: 0)))
-    }
-
-    fileprivate func ownerIs(_ message: BusMessage) {
-        guard message.readString() != nil, message.readString() != nil, let new = message.readString() else { return }
-        owner = new.isEmpty ? nil : new
-        onOwnerChange?()
-    }
 
     /// Whether the message is a claim's signal, and of the daemon; anybody may send anything.
     fileprivate func arrived(_ message: BusMessage) -> Bool {
@@ -227,73 +216,18 @@ package final class DaemonLink {
         return true
     }
 
-    fileprivate func winnerChanged() { onWinnerChange?() }
-
-    fileprivate func lost() {
+    /// Told once: a bus that goes may refuse what was asked of it before.
+    private func lost() {
         owner = nil
+        let onLost = onLost
+        self.onLost = nil
         onLost?()
     }
-}
-
-/// A call whose answer has not come; the link keeps it until then.
-private final class PendingCall {
-    private unowned let link: DaemonLink
-    let done: (Result<BusMessage, BusError>) -> Void
-    var slot: BusSlot?
-
-    init(_ link: DaemonLink, _ done: @escaping (Result<BusMessage, BusError>) -> Void) {
-        self.link = link
-        self.done = done
-    }
-
-    var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
-
-    func answered(_ message: BusMessage) { link.answered(self, message) }
-}
-
-private enum BusNames {
-    static let bus = "org.freedesktop.DBus"
-    static let busPath = "/org/freedesktop/DBus"
-    static let local = "org.freedesktop.DBus.Local"
-    static let properties = "org.freedesktop.DBus.Properties"
-}
-
-private func link(_ context: UnsafeMutableRawPointer?) -> DaemonLink? {
-    context.map { Unmanaged<DaemonLink>.fromOpaque($0).takeUnretainedValue() }
-}
-
-private func answerArrived(
-    _ message: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<sd_bus_error>?
-) -> Int32 {
-    guard let message, let context else { return 0 }
-    Unmanaged<PendingCall>.fromOpaque(context).takeUnretainedValue().answered(BusMessage(message))
-    return 0
-}
-
-private func ownerChanged(
-    _ message: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<sd_bus_error>?
-) -> Int32 {
-    if let message { link(context)?.ownerIs(BusMessage(message)) }
-    return 0
 }
 
 private func messageArrived(
     _ message: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<sd_bus_error>?
 ) -> Int32 {
-    guard let message, link(context)?.arrived(BusMessage(message)) == true else { return 0 }
-    return 1
-}
-
-private func propertiesChanged(
-    _: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<sd_bus_error>?
-) -> Int32 {
-    link(context)?.winnerChanged()
-    return 0
-}
-
-private func disconnected(
-    _: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<sd_bus_error>?
-) -> Int32 {
-    link(context)?.lost()
-    return 0
+    guard let message, let context else { return 0 }
+    return Unmanaged<DaemonLink>.fromOpaque(context).takeUnretainedValue().arrived(BusMessage(message)) ? 1 : 0
 }

@@ -11,16 +11,16 @@ public final class LoginWatch {
     public var onChange: ((AudioSessionInterruption, Bool) -> Void)?
 
     private static let name = "org.freedesktop.login1"
+    private static let path = "/org/freedesktop/login1"
     private static let manager = "org.freedesktop.login1.Manager"
     private static let session = "org.freedesktop.login1.Session"
     private static let user = "org.freedesktop.login1.User"
-    private static let properties = "org.freedesktop.DBus.Properties"
 
     private let loop: SystemEventLoop
     private let sessionID: String?
     private var connection: BusConnection?
-    private var subscriptions: [BusSubscription] = []
-    private var sessionSubscription: BusSubscription?
+    private var matches: [BusSlot] = []
+    private var sessionMatch: BusSlot?
     private var sessionPath: String?
     private var inForce: Set<AudioSessionInterruption> = []
 
@@ -39,16 +39,14 @@ public final class LoginWatch {
     /// Connects and asks, waiting for nothing.
     public func start(address: String) throws(BusError) {
         let connection = try BusConnection(address: address)
-        subscriptions = [
-            try connection.subscribe(
-                sender: Self.name, path: "/org/freedesktop/login1", interface: Self.manager, member: "PrepareForSleep"
+        matches = [
+            try connection.match(
+                .init(sender: Self.name, path: Self.path, interface: Self.manager, member: "PrepareForSleep")
             ) { [unowned self] message in
                 if let sleeps = message.readBool() { self.set(.sleep, sleeps) }
             },
             // The user's display comes after a daemon that lingers, and may be another later.
-            try connection.subscribe(
-                sender: Self.name, path: nil, interface: Self.properties, member: "PropertiesChanged"
-            ) { [unowned self] message in
+            try connection.match(Self.change(at: nil)) { [unowned self] message in
                 if message.readString() == Self.user { self.find() }
             },
         ]
@@ -59,8 +57,8 @@ public final class LoginWatch {
 
     public func stop() {
         onChange = nil
-        subscriptions = []
-        sessionSubscription = nil
+        matches = []
+        sessionMatch = nil
         connection = nil
     }
 
@@ -68,31 +66,34 @@ public final class LoginWatch {
 
     private func find() {
         guard let sessionID, !sessionID.isEmpty else {
-            connection?.get(
-                Self.name, "/org/freedesktop/login1/user/self", Self.user, "Display", signature: "(so)"
-            ) { [unowned self] answer in
+            connection?.get("Display", signature: "(so)", of: Self.user, at: Self.path + "/user/self", Self.name) {
+                [unowned self] answer in
                 guard case .success(let message) = answer else { return }
                 watch(message.readSessionPath())
             }
             return
         }
         connection?.call(
-            Self.name, "/org/freedesktop/login1", Self.manager, "GetSession", { $0.append(sessionID) },
-            { [unowned self] answer in
-                guard case .success(let message) = answer else { return }
-                watch(message.readObjectPath())
-            })
+            .init(destination: Self.name, path: Self.path, interface: Self.manager, member: "GetSession")
+        ) {
+            $0.append(sessionID)
+        } done: { [unowned self] answer in
+            guard case .success(let message) = answer else { return }
+            watch(message.readObjectPath())
+        }
+    }
+
+    private static func change(at path: String?) -> BusConnection.Signal {
+        .init(sender: name, path: path, interface: BusNames.properties, member: "PropertiesChanged")
     }
 
     /// Follows one session; `nil`: its user has none that has a seat, so nobody can be away from it.
     private func watch(_ path: String?) {
         guard path != sessionPath else { return }
         sessionPath = path
-        sessionSubscription = nil
+        sessionMatch = nil
         guard let path, let connection else { return set(.seat, false) }
-        sessionSubscription = try? connection.subscribe(
-            sender: Self.name, path: path, interface: Self.properties, member: "PropertiesChanged"
-        ) { [unowned self] message in
+        sessionMatch = try? connection.match(Self.change(at: path)) { [unowned self] message in
             if message.readString() == Self.session { self.ask() }
         }
         ask()
@@ -100,7 +101,7 @@ public final class LoginWatch {
 
     private func ask() {
         guard let path = sessionPath else { return }
-        connection?.get(Self.name, path, Self.session, "Active", signature: "b") { [unowned self] answer in
+        connection?.get("Active", signature: "b", of: Self.session, at: path, Self.name) { [unowned self] answer in
             guard path == sessionPath, case .success(let message) = answer, let isActive = message.readBool() else {
                 return
             }

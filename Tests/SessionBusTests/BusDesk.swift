@@ -68,41 +68,61 @@ final class BusDesk {
     }
 }
 
-/// A program on the bus that holds claims, and what it was told, in order.
-final class Holder {
-    let caller: SessionBusCaller
-    private let loop: SystemEventLoop
-    private(set) var events: [String] = []
-    private(set) var isDaemonThere: Bool?
-
-    init(_ desk: BusDesk) throws {
-        loop = desk.loop
-        caller = try SessionBusCaller(address: desk.bus.address, loop: loop)
-        caller.onEvent = { [unowned self] in events.append("\($0) \($1)") }
-        caller.onDaemon = { [unowned self] in isDaemonThere = $0 }
-        try loop.turn(until: { isDaemonThere != nil }, "the bus")
-    }
-
-    /// Turns the loop until the answer is there.
-    func wait<Value>(_ ask: (@escaping (Result<Value, BusError>) -> Void) -> Void) throws -> Value {
+extension SystemEventLoop {
+    /// Turns until the answer is there.
+    func answer<Value>(_ ask: (@escaping (Result<Value, BusError>) -> Void) -> Void) throws -> Value {
         var answer: Result<Value, BusError>?
         ask { answer = $0 }
-        try loop.turn(until: { answer != nil }, "an answer")
+        try turn(until: { answer != nil }, "an answer")
         guard let answer else { throw TestFailure("no answer") }
         return try answer.get()
     }
+}
+
+/// A program on the bus that holds claims, and what it was told, in order.
+final class Holder {
+    let link: DaemonLink
+    private let loop: SystemEventLoop
+    private(set) var events: [String] = []
+
+    init(_ desk: BusDesk) throws {
+        loop = desk.loop
+        link = try DaemonLink(address: desk.bus.address, loop: loop)
+        link.onEvent = { [unowned self] path, event in
+            events.append("\(BusContract.claim(atPath: path)?.description ?? path) \(event)")
+        }
+        try loop.turn(until: { link.owner != nil }, "the daemon")
+    }
+
+    private func path(_ claim: ClaimID) -> String { BusContract.path(ofClaim: claim.description) }
 
     func acquire(
-        _ kind: AudioSessionClientKind, output: AudioSessionOutput = .system,
-        _ options: SessionBusCaller.Options = .init()
+        _ kind: AudioSessionClientKind, output: AudioSessionOutput = .system, _ options: DaemonLink.Options = .init()
     ) throws -> ClaimID {
-        try wait { caller.acquire(kind, output: output, options: options, $0) }
+        let path = try loop.answer { link.acquire(kind, output: output, options: options, done: $0) }
+        return try #require(BusContract.claim(atPath: path))
+    }
+
+    func update(_ claim: ClaimID, output: AudioSessionOutput) throws {
+        try loop.answer { link.update(path(claim), output: output, done: $0) }
+    }
+
+    func setActivated(_ claim: ClaimID, _ activated: Bool) throws {
+        try loop.answer { link.setActivated(path(claim), activated, done: $0) }
+    }
+
+    func release(_ claim: ClaimID) throws { try loop.answer { link.release(path(claim), done: $0) } }
+
+    /// Any other method.
+    @discardableResult
+    func call(_ method: String, _ fill: (BusMessage) -> Void = { _ in }) throws -> BusMessage {
+        try loop.answer { link.call(method, fill, done: $0) }
     }
 
     /// A call with arguments that may be wrong; the error's name without what all of ours have before it.
-    func refusal(_ method: String, _ fill: @escaping (BusMessage) -> Void) throws -> BusError? {
+    func refusal(_ method: String, _ fill: (BusMessage) -> Void) throws -> BusError? {
         do throws(any Error) {
-            _ = try wait { caller.call(method, fill, answer: $0) } as BusMessage
+            try call(method, fill)
             return nil
         } catch let error as BusError {
             return error
@@ -112,23 +132,33 @@ final class Holder {
 
 /// A program that listens to every event, as any program on the bus can.
 final class Listener {
-    private let holder: Holder
+    private let connection: BusConnection
+    private let loop: SystemEventLoop
+    private var match: BusSlot?
     /// The lines that were sent to everybody, and those that were sent to this connection.
     private(set) var broadcast: [String] = []
     private(set) var own: [String] = []
 
     init(_ desk: BusDesk) throws {
-        holder = try Holder(desk)
-        holder.caller.onOther = { [unowned self] message in
-            guard message.isSignal("Event", of: BusContract.interface), let line = message.readString() else { return }
+        loop = desk.loop
+        connection = try BusConnection(address: desk.bus.address)
+        try connection.attach(to: loop)
+        match = try connection.match(
+            .init(sender: BusContract.name, interface: BusContract.interface, member: "Event")
+        ) { [unowned self] message in
+            guard let line = message.readString() else { return }
             if message.isUnicast { own.append(line) } else { broadcast.append(line) }
         }
-        let bus = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
-        _ = try holder.wait {
-            holder.caller.call(
-                "AddMatch", of: bus, { $0.append("type='signal',interface='\(BusContract.interface)'") }, answer: $0)
-        }
+        // The bus takes the match before it answers.
+        _ = try loop.answer { connection.call(.ofBus("GetId"), done: $0) }
     }
 
-    func monitor() throws { _ = try holder.wait { holder.caller.call("Monitor", answer: $0) } }
+    func monitor() throws {
+        _ = try loop.answer { answer in
+            connection.call(
+                .init(
+                    destination: BusContract.name, path: BusContract.path, interface: BusContract.interface,
+                    member: "Monitor"), done: answer)
+        }
+    }
 }

@@ -88,7 +88,7 @@ import Testing
         #expect(try recorder.refusal("Acquire", acquire("recording", "system")) == refused)
         // The same program is refused too.
         #expect(try phone.refusal("Acquire", acquire("recording", "system")) == refused)
-        try phone.wait { phone.caller.release(call, $0) }
+        try phone.release(call)
         _ = try recorder.acquire(.recording)
         service.stop()
     }
@@ -99,7 +99,7 @@ import Testing
         let ids = try (0..<64).map { _ in try holder.acquire(.playback) }
         let refusal = try holder.refusal("Acquire", acquire("ambient", "system"))
         #expect(refusal == BusError(.refused("LimitExceeded"), "a connection may hold 64 claims"))
-        try holder.wait { holder.caller.release(ids[5], $0) }
+        try holder.release(ids[5])
         _ = try holder.acquire(.ambient)
         #expect(desk.session.core.arbiter.entries.count == 64)
         service.stop()
@@ -126,7 +126,7 @@ import Testing
         func renew() {
             guard renews else { return }
             renewed = ContinuousClock().now
-            holder.caller.update(kept, output: .system)
+            holder.link.update(BusContract.path(ofClaim: kept.description), output: .system)
             desk.loop.schedule(after: .milliseconds(50), renew)
         }
         renew()
@@ -155,7 +155,7 @@ import Testing
         desk.processes.sandbox = sandbox
         let notes = try Holder(desk)
         let own = try notes.acquire(.speech, .init(name: "Notes"))
-        let json = try #require(try notes.wait { notes.caller.call("Status", answer: $0) }.readString())
+        let json = try #require(try notes.call("Status").readString())
         let status = try #require(SessionJSON.status(json))
         #expect(status.claims.first { $0.id == own.description }?.owner.name == "Notes")
         #expect(status.claims.first { $0.id == own.description }?.owner.sandbox == "org.example.Notes")
@@ -195,7 +195,7 @@ import Testing
         }
         #expect(try notes.refusal("SetEnabled") { $0.append(false) }?.code == .notPermitted)
         #expect(desk.session.isEnabled)
-        _ = try notes.wait { notes.caller.call("Explain", { $0.append("74") }, answer: $0) }
+        try notes.call("Explain") { $0.append("74") }
         #expect(desk.session.asked == ["explain 74 to a sandbox"])
         service.stop()
     }

@@ -30,7 +30,7 @@ extension SessionStatus {
         let claim = try #require(desk.session.core.arbiter[id]?.claim)
         #expect(claim.owner.name == "tester")
         #expect(claim.owner.pid == getpid())
-        #expect(claim.owner.connection == player.caller.connectionName)
+        #expect(claim.owner.connection == player.link.uniqueName)
         #expect(try desk.property("Kind", of: path(id)) == #"s "playback""#)
         #expect(try desk.property("Output", of: path(id)) == #"s "speaker""#)
         #expect(try desk.property("Standing", of: path(id)) == #"s "winner""#)
@@ -44,10 +44,10 @@ extension SessionStatus {
         let phone = try Holder(desk)
         let id = try phone.acquire(.call)
         #expect(try desk.property("Activated", of: path(id)) == "b false")
-        try phone.wait { phone.caller.setActivated(id, true, $0) }
+        try phone.setActivated(id, true)
         #expect(try desk.property("Activated", of: path(id)) == "b true")
-        try phone.wait { phone.caller.setActivated(id, false, $0) }
-        try phone.wait { phone.caller.update(id, output: .receiver, $0) }
+        try phone.setActivated(id, false)
+        try phone.update(id, output: .receiver)
         #expect(
             try phone.refusal("SetDucking") {
                 $0.append(path(id), as: BusType.objectPath)
@@ -57,11 +57,11 @@ extension SessionStatus {
         let claim = try #require(desk.session.core.arbiter[id]?.claim)
         #expect(!claim.isActivated && claim.output == .receiver)
         #expect(claim.options.ducking == AudioSessionDucking(level: .maximum, isAdvanced: true))
-        try phone.wait { phone.caller.release(id, $0) }
+        try phone.release(id)
         #expect(desk.session.core.arbiter.isEmpty)
         #expect(try desk.property("Kind", of: path(id)).contains("Unknown object"))
         // Teardown that runs twice needs no bookkeeping.
-        try phone.wait { phone.caller.release(id, $0) }
+        try phone.release(id)
         service.stop()
     }
 
@@ -90,9 +90,9 @@ extension SessionStatus {
         let music = try player.acquire(.playback)
         let note = try recorder.acquire(.recording)
         let call = try phone.acquire(.call)
-        try phone.wait { phone.caller.setActivated(call, true, $0) }
+        try phone.setActivated(call, true)
         desk.session.core.receive(.routeChanged(.newDeviceAvailable, AudioRoute(outputs: [.bluetoothHFP])))
-        try phone.wait { phone.caller.release(call, $0) }
+        try phone.release(call)
         try desk.loop.turn(until: { recorder.events.count == 4 && !phone.events.isEmpty }, "the events")
         let moved = "outputRouteChanged(reason: AudioSession.AudioRouteChangeReason.newDeviceAvailable"
         func told(_ holder: Holder) -> [String] { holder.events.map { String($0.split(separator: ",")[0]) } }
@@ -111,12 +111,11 @@ extension SessionStatus {
         desk.session.core.interrupt(.server)
         let player = try Holder(desk)
         var order: [String] = []
-        player.caller.onEvent = { order.append("\($0) \($1)") }
-        player.caller.acquire(.playback, output: .system) {
-            order.append("acquired \((try? $0.get())?.description ?? "")")
-        }
+        player.link.onEvent = { order.append("\($0) \($1)") }
+        player.link.acquire(.playback, output: .system) { order.append("acquired \((try? $0.get()) ?? "")") }
         try desk.loop.turn(until: { order.count == 2 }, "reply and event")
-        #expect(order == ["acquired c1", "c1 interrupted"])
+        let path = BusContract.path(ofClaim: "c1")
+        #expect(order == ["acquired \(path)", "\(path) interrupted"])
         service.stop()
     }
 
@@ -154,7 +153,7 @@ extension SessionStatus {
         let service = try desk.running()
         for _ in 0..<20 {
             let hasty = try Holder(desk)
-            hasty.caller.acquire(.call, output: .system) { _ in }
+            hasty.link.acquire(.call, output: .system) { _ in }
             // Sent, and gone before any answer.
             try desk.loop.turn(timeout: .zero)
         }

@@ -51,7 +51,7 @@ import Testing
             let call = try phone.acquire(.call)
             try desk.loop.turn(until: { example.lines.count == 2 }, "the event; it said \(example.lines)")
             #expect(example.lines.last == "Subordinated")
-            try phone.wait { phone.caller.release(call, $0) }
+            try phone.release(call)
             let start = ContinuousClock().now
             kill(example.process.processIdentifier, SIGKILL)
             try desk.loop.turn(until: { desk.session.core.arbiter.isEmpty }, "the end of the claim")

@@ -59,16 +59,24 @@ import Testing
     }
 
     /// What a program that knows the interface sends, now and then with a word of its own in the wrong place.
-    private func call(_ caller: SessionBusCaller, _ dice: inout Dice, _ answered: @escaping () -> Void) {
+    private func call(_ caller: BusConnection, _ dice: inout Dice, _ answered: @escaping () -> Void) {
         let member = Self.members.randomElement(using: &dice) ?? ""
         if Bool.random(using: &dice) {
-            caller.acquire(
-                AudioSessionClientKind.allCases.randomElement(using: &dice) ?? .call, output: .system,
-                options: .init(lease: Bool.random(using: &dice) ? .milliseconds(1) : nil)
-            ) { _ in answered() }
+            let acquire = BusConnection.Method(
+                destination: BusContract.name, path: BusContract.path, interface: BusContract.interface,
+                member: "Acquire")
+            caller.call(acquire) {
+                $0.append((AudioSessionClientKind.allCases.randomElement(using: &dice) ?? .call).rawValue)
+                $0.append("system")
+                $0.append(DaemonLink.Options(lease: Bool.random(using: &dice) ? .milliseconds(1) : nil))
+            } done: { _ in
+                answered()
+            }
         } else {
-            let place = (BusContract.name, path(&dice), Self.interfaces.randomElement(using: &dice) ?? "")
-            caller.call(member, of: place, { fill($0, &dice) }, answer: { _ in answered() })
+            let method = BusConnection.Method(
+                destination: BusContract.name, path: path(&dice),
+                interface: Self.interfaces.randomElement(using: &dice) ?? "", member: member)
+            caller.call(method, { fill($0, &dice) }, done: { _ in answered() })
         }
     }
 
@@ -78,12 +86,14 @@ import Testing
         let desk = try BusDesk(.quiet)
         desk.processes.sandbox = seed % 3 == 2 ? .init(application: "org.example.Evil", instance: "1") : nil
         let service = try desk.running()
-        var callers: [SessionBusCaller] = []
+        var callers: [BusConnection] = []
         var sent = 0
         var answered = 0
         for _ in 0..<600 {
             if callers.count < 4 || Int.random(in: 0..<30, using: &dice) == 0 {
-                callers.append(try SessionBusCaller(address: desk.bus.address, loop: desk.loop))
+                let caller = try BusConnection(address: desk.bus.address)
+                try caller.attach(to: desk.loop)
+                callers.append(caller)
             }
             guard let caller = callers.randomElement(using: &dice) else { continue }
             sent += 1
@@ -109,7 +119,7 @@ import Testing
         let greedy = try Holder(desk)
         var answers: [BusError.Code?] = []
         for _ in 0..<3000 {
-            greedy.caller.acquire(.playback, output: .system, timeout: .seconds(30)) { answer in
+            greedy.link.acquire(.playback, output: .system) { answer in
                 if case .failure(let error) = answer { answers.append(error.code) } else { answers.append(nil) }
             }
         }

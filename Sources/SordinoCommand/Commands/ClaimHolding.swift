@@ -10,15 +10,18 @@ import SystemEventLoop
 final class ClaimHolding {
     /// How long a daemon may be silent that owns its name.
     private static let answerTime = Duration.seconds(1)
-    /// How long a daemon may take that is started for this.
+    /// How long a daemon that is started for this may take to come, and then to answer.
     private static let startTime = Duration.seconds(2)
     /// How long after a refusal the claim is asked for again.
     private static let retryTime = Duration.seconds(1)
 
     private enum State {
         case beginning
+        /// The bus is to start a daemon.
+        case starting
         case asking
-        case held(ClaimID)
+        /// Its object's path on the bus.
+        case held(path: String)
         /// Not held, and wanted.
         case waiting
         case ended
@@ -26,7 +29,7 @@ final class ClaimHolding {
 
     let kind: AudioSessionClientKind
     private let output: AudioSessionOutput
-    private let options: SessionBusCaller.Options
+    private let options: DaemonLink.Options
     private let loop: SystemEventLoop
 
     /// The claim is held for the first time. Told the unique name of the connection that holds it.
@@ -36,14 +39,13 @@ final class ClaimHolding {
     /// A sentence on what has become of it.
     var onNews: ((String) -> Void)?
 
-    private var caller: SessionBusCaller?
+    private var link: DaemonLink?
     private var state = State.beginning
     private var hasBeenHeld = false
-    private var isDaemonThere = false
     private var deadline: (any LoopTimer)?
 
     init(
-        _ kind: AudioSessionClientKind, output: AudioSessionOutput, options: SessionBusCaller.Options,
+        _ kind: AudioSessionClientKind, output: AudioSessionOutput, options: DaemonLink.Options,
         loop: SystemEventLoop
     ) {
         self.kind = kind
@@ -55,11 +57,11 @@ final class ClaimHolding {
     /// Connects to the bus and acquires the claim; everything else is told later.
     func begin(_ address: String) {
         do throws(BusError) {
-            let caller = try SessionBusCaller(address: address, loop: loop)
-            caller.onDaemon = { [unowned self] in daemonIsThere($0) }
-            caller.onEvent = { [unowned self] in tell($1, of: $0) }
-            caller.onLost = { [unowned self] in fail(BusError(.noBus, "the session bus is gone")) }
-            self.caller = caller
+            let link = try DaemonLink(address: address, loop: loop)
+            link.onOwnerChange = { [unowned self] in daemonChanged() }
+            link.onEvent = { [unowned self] in tell($1, of: $0) }
+            link.onLost = { [unowned self] in fail(BusError(.noBus, "the session bus is gone")) }
+            self.link = link
             deadline = loop.schedule(after: Self.startTime) { [unowned self] in
                 fail(BusError(.noBus, "the session bus does not answer"))
             }
@@ -74,49 +76,58 @@ final class ClaimHolding {
         if case .held = state { onNews?("the claim is given back") }
         state = .ended
         deadline?.cancel()
-        caller = nil
+        link = nil
     }
 
     // MARK: The daemon
 
-    private func daemonIsThere(_ isThere: Bool) {
-        isDaemonThere = isThere
+    private func daemonChanged() {
+        let isThere = link?.owner != nil
         switch state {
-        case .beginning: acquire()
+        case .beginning: if isThere { acquire() } else { startDaemon() }
         case .held where !isThere:
             state = .waiting
             onNews?("the daemon is gone; the claim is acquired again when it is back")
+        case .starting where isThere: acquire(within: Self.startTime)
         case .waiting where isThere: acquire()
-        case .held, .waiting, .asking, .ended: break
+        case .starting, .held, .waiting, .asking, .ended: break
         }
     }
 
-    private func acquire() {
+    /// Only for the first claim: whoever ends the daemon does not want it started by those who held one.
+    private func startDaemon() {
+        state = .starting
+        deadline?.cancel()
+        deadline = loop.schedule(after: Self.startTime) { [unowned self] in
+            fail(BusError(.noAnswer, "the Sordino daemon does not answer"))
+        }
+        link?.startDaemon { [unowned self] error in
+            if case .starting = state { fail(error) }
+        }
+    }
+
+    private func acquire(within timeout: Duration = answerTime) {
         deadline?.cancel()
         state = .asking
-        caller?.acquire(
-            kind, output: output, options: options,
-            // Whoever ends the daemon does not want it started by those who held a claim.
-            isStarting: !hasBeenHeld, timeout: isDaemonThere ? Self.answerTime : Self.startTime
-        ) { [unowned self] answer in
+        link?.acquire(kind, output: output, options: options, timeout: timeout) { [unowned self] answer in
             switch answer {
-            case .success(let claim): acquired(claim)
+            case .success(let path): acquired(path)
             case .failure(let error): refused(error)
             }
         }
     }
 
-    private func acquired(_ claim: ClaimID) {
+    private func acquired(_ path: String) {
         guard case .asking = state else { return }
-        state = .held(claim)
-        onNews?("\(kind.rawValue) is held as \(claim)")
+        state = .held(path: path)
+        onNews?("\(kind.rawValue) is held as \(name(path))")
         // A call that nobody activates would have neither route nor profile.
         guard kind == .call else { return begun() }
-        caller?.setActivated(claim, true) { [unowned self] _ in begun() }
+        link?.setActivated(path, true) { [unowned self] _ in begun() }
     }
 
     private func begun() {
-        guard !hasBeenHeld, let connection = caller?.connectionName else { return }
+        guard !hasBeenHeld, let connection = link?.uniqueName else { return }
         hasBeenHeld = true
         onHeld?(connection)
     }
@@ -127,7 +138,7 @@ final class ClaimHolding {
         state = .waiting
         onNews?("the claim is not held: \(error.message)")
         // Without a daemon there is nobody to ask until one comes.
-        guard isDaemonThere else { return }
+        guard link?.owner != nil else { return }
         deadline = loop.schedule(after: Self.retryTime) { [unowned self] in
             if case .waiting = state { acquire() }
         }
@@ -139,8 +150,12 @@ final class ClaimHolding {
         onFailure?(error)
     }
 
-    private func tell(_ event: AudioSessionEvent, of claim: ClaimID) {
-        guard case .held(claim) = state else { return }
+    /// What the daemon's status calls the claim with this path.
+    private func name(_ path: String) -> Substring { path.split(separator: "/").last ?? "" }
+
+    private func tell(_ event: AudioSessionEvent, of path: String) {
+        guard case .held(path) = state else { return }
+        let claim = name(path)
         switch event {
         case .subordinated: onNews?("\(claim) is subordinated: another claim has won")
         case .interrupted: onNews?("\(claim) is interrupted")
