@@ -136,13 +136,16 @@ final class GraphTracker {
         }
     }
 
-    /// Asked for once, when it has said who it is, which is its first change: so that what can be found out of its process
-    /// is before it has a stream that waits for it.
+    /// Asked for once, a moment after it has said who it is, which is its first change: so that what can be found out of
+    /// its process mostly is before it has a stream that waits for it, and those that only visit cost nothing (field case
+    /// PRF-01).
     private func clientEvent(_ event: PulseEvent, _ object: Object) {
         switch event.change {
         case .new: break
-        case .change: if !clients.contains(event.index), event.index != context.clientIndex { ask(object) }
-        case .remove: if clients.remove(event.index) != nil { emit([.clientRemoved(UInt64(event.index))]) }
+        case .change: if !clients.contains(event.index), event.index != context.clientIndex { settle(object) }
+        case .remove:
+            settling.remove(object)
+            if clients.remove(event.index) != nil { emit([.clientRemoved(UInt64(event.index))]) }
         }
     }
 
