@@ -257,7 +257,7 @@ import Testing
             let call = try await desktop.call()
             try await desktop.expect([600: -.infinity], on: ear)
             #expect(try await desktop.daemon?.end() == 0)
-            #expect(radio.calls == ["Pause", "Play"])
+            try await radio.waitForCalls(["Pause", "Play"])
             try await desktop.expect([600: 0], on: ear)
             withExtendedLifetime(call) {}
         }
