@@ -22,7 +22,8 @@ import Testing
                 fade: 4800)
             let edge = try BurstTiming.onset(
                 of: recording.samples(&random), voice: SyntheticBurst.voice, music: SyntheticBurst.music)
-            #expect(abs(edge.first - Double(start - 24000) / 48) <= 0.1)
+            // As all changes, to a quarter of a millisecond: its first step is a small one.
+            #expect(abs(edge.first - Double(start - 24000) / 48) <= 0.25)
             #expect(edge.last > edge.first + 10)
         }
     }
