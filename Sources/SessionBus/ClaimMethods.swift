@@ -28,7 +28,7 @@ private func acquire(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?
 private func update(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?) -> Int32 {
     use(call, context) { service, id, call throws(BusFault) in
         let output = try ClaimRequest.output(call.readString() ?? "")
-        service.control.update(id, output: output)
+        service.control.core.update(id, output: output)
     }
 }
 
@@ -40,17 +40,17 @@ private func release(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?
 }
 
 private func activate(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?) -> Int32 {
-    use(call, context) { service, id, _ in service.control.setActivated(id, true) }
+    use(call, context) { service, id, _ in service.control.core.setActivated(id, true) }
 }
 
 private func deactivate(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?) -> Int32 {
-    use(call, context) { service, id, _ in service.control.setActivated(id, false) }
+    use(call, context) { service, id, _ in service.control.core.setActivated(id, false) }
 }
 
 private func setDucking(_ call: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?) -> Int32 {
     use(call, context) { service, id, call throws(BusFault) in
         let level = try ClaimRequest.level(call.readString() ?? "")
-        service.control.setDucking(id, AudioSessionDucking(level: level, isAdvanced: call.readBool() ?? false))
+        service.control.core.setDucking(id, AudioSessionDucking(level: level, isAdvanced: call.readBool() ?? false))
     }
 }
 

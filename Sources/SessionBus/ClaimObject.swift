@@ -7,10 +7,10 @@ import Glibc
 /// costs the bus nothing.
 enum ClaimObject {
     static let rows: [BusTable.Row] = [
-        .property("Kind", "s", getKind),
-        .property("Output", "s", getOutput),
-        .property("Standing", "s", getStanding),
-        .property("Activated", "b", getActivated),
+        .property("Kind", "s", get),
+        .property("Output", "s", get),
+        .property("Standing", "s", get),
+        .property("Activated", "b", get),
         .signal("Subordinated", "", names: ""),
         .signal("Interrupted", "", names: ""),
         .signal("InterruptionEnded", "b", names: "should_resume\0"),
@@ -57,38 +57,18 @@ private func enumerate(
 
 // MARK: Properties
 
-private func property(
-    _ path: UnsafePointer<CChar>?, _ reply: OpaquePointer?, _ context: UnsafeMutableRawPointer?,
-    _ body: (SessionStatus.Claim, BusMessage) -> Int32
-) -> Int32 {
-    guard let reply, let claim = claim(path, context) else { return -ENOENT }
-    return body(claim, BusMessage(reply))
-}
-
-private func getKind(
-    _: OpaquePointer?, _ path: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?,
+/// One getter for all of them: sd-bus says which it wants.
+private func get(
+    _: OpaquePointer?, _ path: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?, _ property: UnsafePointer<CChar>?,
     _ reply: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?
 ) -> Int32 {
-    property(path, reply, context) { $1.append($0.kind) }
-}
-
-private func getOutput(
-    _: OpaquePointer?, _ path: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?,
-    _ reply: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?
-) -> Int32 {
-    property(path, reply, context) { $1.append($0.output) }
-}
-
-private func getStanding(
-    _: OpaquePointer?, _ path: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?,
-    _ reply: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?
-) -> Int32 {
-    property(path, reply, context) { $1.append($0.standing) }
-}
-
-private func getActivated(
-    _: OpaquePointer?, _ path: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?,
-    _ reply: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _: FaultPointer?
-) -> Int32 {
-    property(path, reply, context) { $1.append($0.activated) }
+    guard let reply, let property, let claim = claim(path, context) else { return -ENOENT }
+    let message = BusMessage(reply)
+    return switch String(cString: property) {
+    case "Kind": message.append(claim.kind)
+    case "Output": message.append(claim.output)
+    case "Standing": message.append(claim.standing)
+    case "Activated": message.append(claim.activated)
+    default: -ENOENT
+    }
 }

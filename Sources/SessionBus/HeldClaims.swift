@@ -39,7 +39,7 @@ final class HeldClaims {
             sandbox: caller.sandbox?.application, connection: caller.connection)
         let id: ClaimID
         do throws(AudioSessionError) {
-            id = try control.acquire(request.kind, output: request.output, owner: owner, options: request.options)
+            id = try control.core.acquire(request.kind, output: request.output, owner: owner, options: request.options)
         } catch {
             throw error == .busyWithCall
                 ? BusFault(.busyWithCall, busySentence(to: caller))
@@ -80,7 +80,7 @@ final class HeldClaims {
         claim.timer?.cancel()
         byOwner[claim.owner]?.remove(id)
         if byOwner[claim.owner]?.isEmpty == true { byOwner[claim.owner] = nil }
-        control.release(id)
+        control.core.release(id)
     }
 
     private func renew(_ id: ClaimID) {

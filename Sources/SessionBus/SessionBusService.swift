@@ -67,7 +67,7 @@ public final class SessionBusService {
             monitors[name] = nil
             claims.releaseAll(of: name)
         }
-        control.onDelivery = { [weak self] claim, event in self?.deliver(event, to: claim) }
+        control.core.onDelivery = { [weak self] claim, event in self?.deliver(event, to: claim) }
     }
 
     /// Gives up the name and leaves the bus, after what was said has been sent.
@@ -79,7 +79,7 @@ public final class SessionBusService {
 
     /// Nobody holds a claim over a bus that is gone, or is told anything.
     private func leave() {
-        control.onDelivery = nil
+        control.core.onDelivery = nil
         claims.releaseAll()
         monitors = [:]
         peers = nil

@@ -13,7 +13,7 @@ import Testing
         let pid = desk.session.processes.start(name)
         let owner = ClaimOwner(name: name, pid: pid, connection: ":1.\(pid)")
         let policy = try #require(desk.session.policy)
-        return (try policy.acquire(kind, output: .system, owner: owner, options: options), pid)
+        return (try policy.core.acquire(kind, output: .system, owner: owner, options: options), pid)
     }
 
     private func play(
@@ -33,7 +33,7 @@ import Testing
         let (claim, _) = try hold(.call, desk)
         desk.settle()
         #expect(desk.isHeard(near, at: -20) && desk.isHeard(far, at: -20))
-        desk.session.policy?.release(claim)
+        desk.session.policy?.core.release(claim)
         desk.settle()
         #expect(desk.isHeard(near, at: 0) && desk.isHeard(far, at: 0))
         desk.expectNoTrace()
@@ -87,7 +87,7 @@ import Testing
         let (claim, pid) = try hold(.call, desk)
         let stream = play("music", by: pid, desk, tag: ":1.\(pid)/call")
         desk.settle()
-        desk.session.policy?.release(claim)
+        desk.session.policy?.core.release(claim)
         desk.settle()
         let status = try #require(desk.session.status())
         #expect(status.streams.first { $0.id == stream.description }?.kind == "mediaPlayback")
@@ -103,7 +103,7 @@ import Testing
             .call, desk, options: ClaimOptions(ducking: AudioSessionDucking(level: level)))
         desk.settle()
         #expect(desk.isHeard(music, at: levels[level] ?? 0))
-        desk.session.policy?.setDucking(claim, AudioSessionDucking(level: .minimum))
+        desk.session.policy?.core.setDucking(claim, AudioSessionDucking(level: .minimum))
         desk.settle()
         #expect(desk.isHeard(music, at: -6))
     }
@@ -159,8 +159,8 @@ import Testing
         desk.session.policy?.setInterrupted(.seat, false)
         desk.settle()
         #expect(desk.isHeard(music, at: -20) && desk.isHeard(late, at: -20))
-        desk.session.policy?.release(call)
-        desk.session.policy?.release(claim)
+        desk.session.policy?.core.release(call)
+        desk.session.policy?.core.release(claim)
         desk.settle()
         #expect(desk.isHeard(music, at: 0) && desk.isHeard(late, at: 0))
         desk.expectNoTrace()

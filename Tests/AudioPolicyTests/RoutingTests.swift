@@ -16,7 +16,7 @@ import Testing
     ) throws -> Caller {
         let pid = desk.session.processes.start("caller")
         let policy = try #require(desk.session.policy)
-        let claim = try policy.acquire(
+        let claim = try policy.core.acquire(
             kind, output: output, owner: ClaimOwner(name: "caller", pid: pid, connection: ":1.9"),
             options: ClaimOptions())
         let voice = desk.server.start("caller", role: "phone", pid: pid)
@@ -44,10 +44,10 @@ import Testing
         let caller = try call(desk, output: .speaker)
         #expect(device(caller.voice, desk) == desk.speakers && device(game, desk) == desk.headset)
         #expect(desk.session.status()?.ledger.entries != 0)
-        desk.session.policy?.update(caller.claim, output: .system)
+        desk.session.policy?.core.update(caller.claim, output: .system)
         desk.settle()
         #expect(device(caller.voice, desk) == desk.headset && storedDevice(caller.voice, desk) == nil)
-        desk.session.policy?.release(caller.claim)
+        desk.session.policy?.core.release(caller.claim)
         desk.server.stop(caller.voice)
         desk.settle()
         desk.expectNoTrace()
@@ -57,7 +57,7 @@ import Testing
     func `RTE-06: a claim released in the middle leaves no preference behind`(kind: ServerKind) throws {
         let desk = headsetFirst(kind)
         let caller = try call(desk, output: .speaker)
-        desk.session.policy?.release(caller.claim)
+        desk.session.policy?.core.release(caller.claim)
         desk.settle()
         #expect(device(caller.voice, desk) == desk.headset && storedDevice(caller.voice, desk) == nil)
         #expect(desk.server.graph().defaultOutput == desk.headset)
@@ -69,7 +69,7 @@ import Testing
         let caller = try call(desk, output: .speaker)
         desk.server.stop(caller.voice)
         desk.settle()
-        desk.session.policy?.release(caller.claim)
+        desk.session.policy?.core.release(caller.claim)
         desk.settle()
         #expect(desk.server.graph().restoreEntries.values.allSatisfy { $0.device == nil })
         desk.expectNoTrace()
@@ -87,13 +87,13 @@ import Testing
     func `a subordinate's wish waits until it wins`(kind: ServerKind) throws {
         let desk = headsetFirst(kind)
         let first = try call(desk, output: .system)
-        let second = try #require(desk.session.policy).acquire(
+        let second = try #require(desk.session.policy).core.acquire(
             .groupCall, output: .system, owner: ClaimOwner(name: "other", pid: 1, connection: ":1.2"),
             options: ClaimOptions())
-        desk.session.policy?.update(first.claim, output: .speaker)
+        desk.session.policy?.core.update(first.claim, output: .speaker)
         desk.settle()
         #expect(device(first.voice, desk) == desk.headset)
-        desk.session.policy?.release(second)
+        desk.session.policy?.core.release(second)
         desk.settle()
         #expect(device(first.voice, desk) == desk.speakers)
     }
@@ -103,7 +103,7 @@ import Testing
         let desk = headsetFirst(kind)
         let caller = try call(desk, output: .speaker, kind: .call)
         #expect(device(caller.voice, desk) == desk.headset)
-        desk.session.policy?.setActivated(caller.claim, true)
+        desk.session.policy?.core.setActivated(caller.claim, true)
         desk.settle()
         #expect(device(caller.voice, desk) == desk.speakers)
     }
@@ -115,7 +115,7 @@ import Testing
         let caller = try call(desk, output: .speaker)
         desk.server.move(caller.voice, to: third)
         desk.settle()
-        desk.session.policy?.release(caller.claim)
+        desk.session.policy?.core.release(caller.claim)
         desk.settle()
         #expect(device(caller.voice, desk) == third)
         desk.expectNoTrace()

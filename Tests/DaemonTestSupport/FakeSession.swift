@@ -58,25 +58,6 @@ public final class FakeSession: SessionControl {
     public let driver = MockAudioSessionDriver()
     public private(set) lazy var core = AudioSessionCore(driver: driver)
 
-    public var onDelivery: ((ClaimID, AudioSessionEvent) -> Void)? {
-        get { core.onDelivery }
-        set { core.onDelivery = newValue }
-    }
-
-    public func acquire(
-        _ kind: AudioSessionClientKind, output: AudioSessionOutput, owner: ClaimOwner, options: ClaimOptions
-    ) throws(AudioSessionError) -> ClaimID {
-        try core.acquire(kind, output: output, owner: owner, options: options)
-    }
-
-    public func update(_ claim: ClaimID, output: AudioSessionOutput) { core.update(claim, output: output) }
-
-    public func setActivated(_ claim: ClaimID, _ activated: Bool) { core.setActivated(claim, activated) }
-
-    public func setDucking(_ claim: ClaimID, _ ducking: AudioSessionDucking) { core.setDucking(claim, ducking) }
-
-    public func release(_ claim: ClaimID) { core.release(claim) }
-
     public func claim(_ id: ClaimID) -> SessionStatus.Claim? { core.arbiter[id].map(claim) }
 
     private func claim(_ entry: SessionState.Entry) -> SessionStatus.Claim {

@@ -18,18 +18,10 @@ public protocol SessionControl: AnyObject {
 
     // MARK: Claims
 
-    /// - Throws: `busyWithCall`, for `.recording` alone.
-    func acquire(
-        _ kind: AudioSessionClientKind, output: AudioSessionOutput, owner: ClaimOwner, options: ClaimOptions
-    ) throws(AudioSessionError) -> ClaimID
-    func update(_ claim: ClaimID, output: AudioSessionOutput)
-    func setActivated(_ claim: ClaimID, _ activated: Bool)
-    func setDucking(_ claim: ClaimID, _ ducking: AudioSessionDucking)
-    func release(_ claim: ClaimID)
+    /// What ranks the claims, and tells their holders.
+    var core: AudioSessionCore { get }
     /// `nil` for one that is not held.
     func claim(_ id: ClaimID) -> SessionStatus.Claim?
-    /// What the holders of explicit claims are to be told.
-    var onDelivery: ((ClaimID, AudioSessionEvent) -> Void)? { get set }
     func route() -> AudioRoute
     /// Takes the winner's playback to a device, by its name; `nil`: wherever it goes by itself.
     func selectDevice(_ name: String?) throws(SessionControlError)
