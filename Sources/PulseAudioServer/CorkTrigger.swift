@@ -60,11 +60,14 @@ final class CorkTrigger {
 
     /// Takes away what an earlier connection left.
     func clear(_ modules: [UInt32]) {
-        guard !modules.isEmpty else { return }
-        for module in modules {
-            context.acknowledged({ pa_context_unload_module($0, module, $1, $2) }, then: { _ in })
-        }
+        guard let module = modules.first else { return }
+        state = .busy
         store.delete(Self.restoreKey) { _ in }
+        unload(module) { [unowned self] in
+            state = .idle
+            clear(Array(modules.dropFirst()))
+            step()
+        }
     }
 
     private func step() {
@@ -144,16 +147,28 @@ final class CorkTrigger {
         state = .busy
         stream?.close()
         store.delete(Self.restoreKey) { _ in }
+        unload(module) { [unowned self] in
+            if stream?.isReady == true && !wanted.isEmpty {
+                pause { [weak self] in self?.state = .idle }
+            } else {
+                state = .idle
+                step()
+            }
+        }
+    }
+
+    private func unload(_ module: UInt32, then body: @escaping () -> Void) {
         context.acknowledged(
             { pa_context_unload_module($0, module, $1, $2) },
-            then: { [unowned self] _ in
-                if stream?.isReady == true && !wanted.isEmpty {
-                    pause { [weak self] in self?.state = .idle }
-                } else {
-                    state = .idle
-                    step()
-                }
-            })
+            then: { [unowned self] _ in waitUntilGone(module, then: body) })
+    }
+
+    /// The server answers before it unloads, and takes no other module of the same name until then.
+    private func waitUntilGone(_ module: UInt32, then body: @escaping () -> Void) {
+        var isThere = false
+        context.modules(
+            module, { _ in isThere = true },
+            end: { [unowned self] _ in if isThere { waitUntilGone(module, then: body) } else { body() } })
     }
 }
 
