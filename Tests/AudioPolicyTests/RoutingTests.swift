@@ -122,6 +122,46 @@ import Testing
     }
 
     @Test(arguments: bothKinds)
+    func `VIR-05: of a stream that somebody else moves its user is told once, by name, and explain says it`(
+        kind: ServerKind
+    ) throws {
+        let desk = headsetFirst(kind)
+        let third = desk.server.addDevice("hdmi")
+        let caller = try call(desk, output: .speaker)
+        let policy = try #require(desk.session.policy)
+        let id = caller.voice.description
+        #expect(
+            try policy.explain(id, isConfined: false).hasSuffix(
+                "It is taken to spk, where its claim (groupCall, \(caller.claim)) wants it."))
+        for _ in 1...2 {
+            desk.server.move(caller.voice, to: third)
+            desk.settle()
+        }
+        let sentence =
+            "was taken to spk for its claim (groupCall, \(caller.claim)), and somebody else has moved it: it is left on hdmi"
+        let told = desk.session.events.filter { $0.event == .warning }
+        #expect(told.map(\.message) == ["caller \(sentence)"])
+        #expect(told.map { $0.confined { _ in false }.message } == ["another program \(sentence)"])
+        #expect(try policy.explain(id, isConfined: false).hasSuffix("It \(sentence)."))
+        #expect(desk.operations(on: caller.voice).count == 1)
+        desk.expectNoTrace()
+    }
+
+    @Test func `VIR-05: a move that is undone before anybody has looked counts as somebody else's`() throws {
+        let desk = headsetFirst(.pulseaudio)
+        let third = desk.server.addDevice("hdmi")
+        let caller = try call(desk)
+        desk.session.policy?.core.update(caller.claim, output: .speaker)
+        // Carried out, and not read yet.
+        while device(caller.voice, desk) != desk.speakers { desk.session.pass(.microseconds(10)) }
+        desk.server.move(caller.voice, to: third)
+        desk.settle()
+        #expect(device(caller.voice, desk) == third)
+        #expect(desk.session.events.contains { $0.message?.hasSuffix("it is left on hdmi") == true })
+        desk.expectNoTrace()
+    }
+
+    @Test(arguments: bothKinds)
     func `a device that is chosen takes the winner's streams until the choice is given back`(kind: ServerKind) throws {
         let desk = Desk(kind)
         let caller = try call(desk)
@@ -149,6 +189,7 @@ import Testing
         desk.server.removeDevice(desk.headset)
         desk.settle()
         #expect(device(caller.voice, desk) == desk.speakers)
+        #expect(!desk.session.events.contains { $0.event == .warning })
         let told = desk.session.deliveries.filter { $0.claim == caller.claim }.map(\.event)
         #expect(
             told.last

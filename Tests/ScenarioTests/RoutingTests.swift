@@ -67,6 +67,43 @@ import Testing
     }
 
     @Test(
+        "VIR-05: a claim's stream that a script moves whenever it is elsewhere is left to it, in a few moves and with one message",
+        arguments: HeadlessServerKind.allCases)
+    func tugOfWar(kind: HeadlessServerKind) async throws {
+        var options = options(kind)
+        options.sinks.append(.init("fx"))
+        try await onDesktop(kind, configuration: atOnce, options: options) { desktop in
+            let effects = try await desktop.ear(on: "fx")
+            let bystander = try await desktop.play("game", Desktop.Tone.third)
+            let mover = try desktop.moveAll(but: bystander, to: "fx")
+            let caller = try await TestPlayer(
+                in: desktop.server, name: "caller",
+                through: [product("sordino"), "hold", "groupCall", "--output", "speaker", "--"])
+            let voice = try await caller.play("voice", .init(frequency: Desktop.Tone.voice))
+            try await desktop.daemon?.says("it is left on fx")
+            try await effects.waitFor(Desktop.Tone.voice, at: Desktop.baseline)
+            let moves = caller.count("moved", "voice")
+            // There and away at once, and as often as a session manager is asked that lets wishes pass.
+            #expect(moves <= (kind == .pulseaudio ? 3 : 7), "\(moves) moves")
+            try await desktop.expect([Desktop.Tone.voice: 0], on: effects, for: .seconds(2))
+            #expect(caller.count("moved", "voice") == moves)
+            #expect(desktop.daemon?.count("it is left on") == 1)
+            let explained = try await desktop.sordino("explain", "\(voice.index)").lines.joined()
+            #expect(explained.contains("spk") && explained.contains("it is left on fx"), "\(explained)")
+            #expect(explained.contains("groupCall"), "\(explained)")
+            // What is left to somebody else is not ours to undo.
+            try await desktop.waitForRest()
+            mover.process.kill()
+            caller.lines.process.signal(SIGTERM)
+            try await desktop.waitForStatus("the end of the claim") { !$0.claims.contains { $0.kind == "groupCall" } }
+            try await desktop.waitForRest()
+            // The server has stored the script's word, and none of ours.
+            let next = try await desktop.call(Desktop.Tone.second)
+            try await desktop.expect([next.frequency: 0], on: effects)
+        }
+    }
+
+    @Test(
         "a device that is not there is refused with the names of those that are", arguments: HeadlessServerKind.allCases
     )
     func unknown(kind: HeadlessServerKind) async throws {
@@ -77,5 +114,19 @@ import Testing
             let list = try await desktop.sordino("devices", "--json")
             #expect(list.status == 0 && list.lines.joined().contains(#""type":"speaker""#))
         }
+    }
+}
+
+extension Desktop {
+    /// A script that moves every stream to a sink whenever it is elsewhere, but for one.
+    fileprivate func moveAll(but other: Playing, to sink: String) throws -> LineProcess {
+        let script = """
+            target=$(pactl list short sinks | awk -v name="$1" '$2 == name { print $1 }')
+            while sleep 0.02; do
+                pactl list short sink-inputs | awk -v at="$target" -v but="$2" '$1 != but && $2 != at { print $1 }' |
+                    while read -r stream; do pactl move-sink-input "$stream" "$1"; done
+            done
+            """
+        return try LineProcess(["sh", "-c", script, "mover", sink, "\(other.stream.index)"], in: server)
     }
 }

@@ -36,10 +36,13 @@ extension Reconciler {
     func observeRoute(of stream: ServerStream, in graph: ServerGraph, now: LoopInstant) {
         guard var route = routes[stream.id], stream.device != nil else { return }
         if let target = route.target {
-            if stream.device == target {
+            guard !route.isLeft else { return }
+            // PulseAudio carries out in order: a move that is over may have been undone before anybody looked.
+            if stream.device == target || isPulseAudio && stream.includesBatch >= route.batch {
                 route.hasArrived = true
                 routes[stream.id] = route
-            } else if route.hasArrived, !route.isLeft, route.settlesAt == nil, graph.devices[target] != nil {
+            }
+            if stream.device != target, route.hasArrived, route.settlesAt == nil, graph.devices[target] != nil {
                 leaveRoute(of: stream.id, now: now)
             }
         } else if route.settlesAt == nil, isBack(stream, route.back, graph) {
@@ -75,8 +78,15 @@ extension Reconciler {
 
     /// It is where somebody else wants it, or where it cannot be moved from: so it stays, until the wish is another one.
     func leaveRoute(of id: StreamID, now: LoopInstant) {
+        guard routes[id]?.isLeft == false else { return }
         routes[id]?.isLeft = true
+        left.append(id)
         letGoOfRoute(id, now: now)
+    }
+
+    func takeLeft() -> [StreamID] {
+        defer { left.removeAll() }
+        return left
     }
 
     /// The stream is gone, or back.
@@ -113,6 +123,7 @@ extension Reconciler {
             stored.moved(key, stream.id, to: name, now: now)
             if ledger.stored[key] != nil { ledger.append(.storedDevice(key: key, name)) }
         }
+        routes[stream.id]?.batch = nextBatch
         if !isPulseAudio { routes[stream.id]?.settlesAt = now + Self.settling }
         operations.append(.move(stream.id, device))
     }

@@ -30,6 +30,8 @@ final class Reconciler {
 
     /// Streams that a claim's wish has taken somewhere.
     var routes: [StreamID: StreamRoute] = [:]
+    /// Those that have been left where they are, of which nobody has been told yet.
+    var left: [StreamID] = []
 
     /// What is to be sent next, in order, and what belongs into the ledger before.
     var operations: [ServerOperation] = []
