@@ -44,10 +44,18 @@ extension Reconciler {
             }
             if stream.device != target, route.hasArrived, route.settlesAt == nil, graph.devices[target] != nil {
                 leaveRoute(of: stream.id, now: now)
+                takeForeignPlace(of: stream, in: graph, now: now)
             }
         } else if route.settlesAt == nil, isBack(stream, route.back, graph) {
             endRoute(stream.id, now: now)
         }
+    }
+
+    /// PulseAudio has stored it, and where the store was healed in that moment it has to be there again.
+    private func takeForeignPlace(of stream: ServerStream, in graph: ServerGraph, now: LoopInstant) {
+        guard isPulseAudio, let key = stream.restoreKey else { return }
+        let device = isBack(stream, nil, graph) ? nil : stream.device.flatMap { graph.devices[$0]?.name }
+        heal(stored.tookOver(key, device: device, entry: graph.restoreEntries[key], now: now))
     }
 
     /// PipeWire: looks where streams are once their links have settled. The session manager lets a wish pass now and
