@@ -46,7 +46,10 @@ extension SoundServerDriver {
                 : "\(subject) is left alone by \(rule). Take that rule away to change this."
         }
         let kind = classification.kind?.rawValue ?? "nothing known"
-        return "\(subject) is taken for \(kind) \(reason(classification, stream, isConfined)). "
+        let isTagVoid =
+            classification.claim == nil && stream.properties[AudioSessionClientKind.streamTagProperty] != nil
+        return "\(subject) is taken for \(kind) \(reason(classification, stream, isConfined))"
+            + (isTagVoid ? "; the tag that it carries names no claim of its program’s. " : ". ")
             + effectSentence(id, classification, isConfined)
     }
 
