@@ -230,6 +230,7 @@ public final class SimulatedServer {
     public func move(_ id: StreamID, to device: DeviceID) {
         guard streams[id] != nil, devices[device] != nil else { return }
         streams[id]?.savesDevice = device != (id.direction == .output ? defaultOutput : defaultInput)
+        storeDeviceOnPipeWire(id, device)
         relink(id, to: device)
         if streams[id]?.savesDevice == false, let key = streams[id]?.info.restoreKey, store[key]?.device != nil {
             store[key]?.device = nil

@@ -25,15 +25,20 @@ final class MetadataObject {
     /// Asks the session manager to connect a stream to a device; `nil`: to the default one. Returns the sequence
     /// numbers that an error would name.
     func setTarget(of node: UInt32, serial: UInt64?) -> [Int32] {
-        guard let proxy else { return [] }
-        if let serial {
-            return [cpw_metadata_set_property(proxy.pointer, node, "target.object", "Spa:Id", String(serial))]
-        }
         // The session manager of 0.4.13 restores a stored device under the older key, and looks there too.
-        let keys: [String] = ["target.object", "target.node"]
-        return keys.map { key in
-            cpw_metadata_set_property(proxy.pointer, node, key, nil, nil)
-        }
+        guard let serial else { return set("target.object", nil, of: node) + set("target.node", nil, of: node) }
+        return set("target.node", nil, of: node) + set("target.object", String(serial), of: node)
+    }
+
+    /// Has the session manager store this device, by its global id, as a stream's own, wherever it is connected to;
+    /// `nil`: none. It connects by the newer key, and stores what was written last under either.
+    func setStoredTarget(of node: UInt32, _ device: UInt32?) -> [Int32] {
+        set("target.node", device.map { String($0) } ?? "-1", of: node)
+    }
+
+    private func set(_ key: String, _ value: String?, of node: UInt32) -> [Int32] {
+        guard let proxy else { return [] }
+        return [cpw_metadata_set_property(proxy.pointer, node, key, value == nil ? nil : "Spa:Id", value)]
     }
 
     fileprivate func update(subject: UInt32, key: String?, value: UnsafePointer<CChar>?) {

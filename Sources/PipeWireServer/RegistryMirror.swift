@@ -74,7 +74,12 @@ final class RegistryMirror {
 
     func holdsNode(_ id: UInt32) -> Bool { nodes[id] != nil }
 
-    func holds(_ device: DeviceID) -> Bool { nodesBySerial[device.serial]?.isStream == false }
+    func holds(_ device: DeviceID) -> Bool { globalID(of: device) != nil }
+
+    func globalID(of device: DeviceID) -> UInt32? {
+        guard let node = nodesBySerial[device.serial], !node.isStream else { return nil }
+        return node.id
+    }
 
     var streams: some Sequence<NodeObject> { nodes.values.lazy.filter(\.isStream) }
 

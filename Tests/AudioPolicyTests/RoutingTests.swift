@@ -64,14 +64,34 @@ import Testing
         desk.expectNoTrace()
     }
 
-    @Test func `a stream that ends where it was taken leaves its user's stored preference`() throws {
-        let desk = headsetFirst(.pulseaudio)
+    @Test(arguments: bothKinds, [false, true])
+    func `a stream that ends where it was taken leaves its user's stored preference`(
+        kind: ServerKind, isPreferred: Bool
+    ) throws {
+        let desk = headsetFirst(kind)
+        let third = desk.server.addDevice("hdmi")
+        let own = isPreferred ? third : desk.headset
+        func next() -> DeviceID? {
+            let id = desk.server.start("next", role: "phone", pid: desk.session.processes.start("next"))
+            defer { desk.server.stop(id) }
+            return device(id, desk)
+        }
+        if isPreferred {
+            let earlier = desk.server.start("caller", role: "phone", pid: desk.session.processes.start("earlier"))
+            desk.server.move(earlier, to: third)
+            desk.settle()
+            desk.server.stop(earlier)
+            desk.settle()
+        }
         let caller = try call(desk, output: .speaker)
+        #expect(device(caller.voice, desk) == desk.speakers)
+        #expect(next() == own)
         desk.server.stop(caller.voice)
         desk.settle()
         desk.session.policy?.core.release(caller.claim)
         desk.settle()
-        #expect(desk.server.graph().restoreEntries.values.allSatisfy { $0.device == nil })
+        #expect(next() == own)
+        desk.settle()
         desk.expectNoTrace()
     }
 

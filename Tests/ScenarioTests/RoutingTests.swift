@@ -67,6 +67,40 @@ import Testing
     }
 
     @Test(
+        "RTE-06: what a wish has taken elsewhere leaves others of its role, and the next, where their user has them",
+        arguments: HeadlessServerKind.allCases, ["hs", "fx"])
+    func preference(kind: HeadlessServerKind, own: String) async throws {
+        var options = options(kind)
+        options.sinks.append(.init("fx"))
+        try await onDesktop(kind, configuration: atOnce, options: options) { desktop in
+            let place = try await desktop.ear(on: own)
+            let speakers = try await desktop.ear(on: "spk")
+            if own == "fx" {
+                let earlier = try await desktop.call()
+                try await desktop.move(earlier.stream, to: own)
+                earlier.kill()
+                try await place.waitForSilence(Desktop.Tone.voice)
+            }
+            let caller = try await desktop.hold("groupCall", "--output", "speaker")
+            _ = try await caller.play("voice", .init(frequency: Desktop.Tone.voice))
+            try await desktop.expect([Desktop.Tone.voice: 0], on: speakers)
+            let other = try await desktop.call(Desktop.Tone.second)
+            try await desktop.expect([other.frequency: 0, Desktop.Tone.voice: -.infinity], on: place)
+            try await desktop.expect([other.frequency: -.infinity, Desktop.Tone.voice: 0], on: speakers)
+            other.kill()
+            // It ends where it is, and only then its wish.
+            try await caller.perform(.close, "voice")
+            try await speakers.waitForSilence(Desktop.Tone.voice)
+            caller.lines.process.signal(SIGTERM)
+            try await desktop.waitForStatus("no claim") { $0.claims.isEmpty }
+            try await desktop.waitForRest()
+            let next = try await desktop.call(Desktop.Tone.third)
+            try await desktop.expect([next.frequency: 0], on: place)
+            try await speakers.waitForSilence(next.frequency)
+        }
+    }
+
+    @Test(
         "VIR-05: a claim's stream that a script moves whenever it is elsewhere is left to it, in a few moves and with one message",
         arguments: HeadlessServerKind.allCases)
     func tugOfWar(kind: HeadlessServerKind) async throws {

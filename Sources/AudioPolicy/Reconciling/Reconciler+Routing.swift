@@ -133,6 +133,10 @@ extension Reconciler {
         }
         routes[stream.id]?.batch = nextBatch
         if !isPulseAudio { routes[stream.id]?.settlesAt = now + Self.settling }
-        operations.append(.move(stream.id, device))
+        if !isPulseAudio, let route = routes[stream.id], let target = route.target {
+            operations.append(.route(stream.id, target, back: route.back))
+        } else {
+            operations.append(.move(stream.id, device))
+        }
     }
 }

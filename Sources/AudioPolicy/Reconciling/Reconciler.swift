@@ -126,7 +126,7 @@ final class Reconciler {
         case .setSoftGain(let id, let gain):
             treatments[id]?.softGains.dropLast { $0 == gain }
             return giveUp(id)
-        case .move(let id, let device):
+        case .move(let id, let device?), .route(let id, let device, _):
             // One that cannot be moved stays where it is.
             if let target = routes[id]?.target, device == target { leaveRoute(of: id, now: now) }
             return nil
