@@ -167,6 +167,34 @@ import Testing
         desk.expectNoTrace()
     }
 
+    @Test(arguments: bothKinds, [false, true])
+    func `a stream that somebody has moved goes back to there after another wish`(
+        kind: ServerKind, isKilled: Bool
+    ) throws {
+        let desk = headsetFirst(kind)
+        let third = desk.server.addDevice("hdmi")
+        let fourth = desk.server.addDevice("usb")
+        let caller = try call(desk, output: .speaker)
+        desk.server.move(caller.voice, to: third)
+        desk.settle()
+        try desk.session.policy?.selectDevice("usb")
+        desk.settle()
+        #expect(device(caller.voice, desk) == fourth)
+        if isKilled {
+            desk.session.killDaemon()
+            desk.session.startDaemon()
+        } else {
+            desk.session.policy?.core.release(caller.claim)
+            try desk.session.policy?.selectDevice(nil)
+        }
+        desk.settle()
+        #expect(device(caller.voice, desk) == third)
+        let next = desk.server.start("next", role: "phone", pid: desk.session.processes.start("next"))
+        #expect(device(next, desk) == third)
+        desk.settle()
+        desk.expectNoTrace()
+    }
+
     @Test(arguments: stride(from: 0, through: 10_000, by: 100).map { Duration.microseconds($0) })
     func `VIR-05: somebody else's move is theirs and stays stored, however soon it follows ours`(
         delay: Duration
@@ -181,6 +209,30 @@ import Testing
         desk.settle()
         #expect(device(caller.voice, desk) == third && storedDevice(caller.voice, desk) == "hdmi")
         #expect(desk.session.events.contains { $0.message?.hasSuffix("it is left on hdmi") == true })
+        desk.expectNoTrace()
+    }
+
+    @Test(arguments: stride(from: 0, through: 10_000, by: 100).map { Duration.microseconds($0) })
+    func `a stream that is taken to its stored device while a route begins goes back to there`(
+        delay: Duration
+    ) throws {
+        let desk = headsetFirst(.pipewire)
+        let third = desk.server.addDevice("hdmi")
+        let pid = desk.session.processes.start("caller")
+        let policy = try #require(desk.session.policy)
+        let claim = try policy.core.acquire(
+            .groupCall, output: .speaker, owner: ClaimOwner(name: "caller", pid: pid, connection: ":1.9"),
+            options: ClaimOptions())
+        let voice = desk.server.start("caller", role: "phone", pid: pid)
+        desk.session.pass(delay)
+        desk.server.move(voice, to: third)
+        desk.settle()
+        policy.core.release(claim)
+        desk.settle()
+        #expect(device(voice, desk) == third)
+        let next = desk.server.start("next", role: "phone", pid: desk.session.processes.start("next"))
+        #expect(device(next, desk) == third)
+        desk.settle()
         desk.expectNoTrace()
     }
 

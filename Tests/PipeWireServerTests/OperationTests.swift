@@ -96,6 +96,7 @@ import Testing
                 let lines = try server.output("pw-metadata", subject).split(separator: "\n")
                 return lines.first { $0.contains("target.node") }.map { String($0.split(separator: "'")[3]) } ?? ""
             }
+            #expect(try watched.stream(music).preferred == nil)
             watched.server.perform([.route(music, hs.id, back: nil)])
             try watched.wait("the route") { try $0.stream(music).device == hs.id }
             #expect(try stored() == "-1")
@@ -105,6 +106,16 @@ import Testing
             watched.server.perform([.move(music, spk.id)])
             try watched.wait("the way back") { try $0.stream(music).device == spk.id }
             #expect(try stored() == "")
+            // What we have asked for is nobody's word.
+            #expect(try watched.stream(music).preferred == nil)
+            // As the session manager restores it, and as people write it.
+            _ = try server.output("pw-metadata", "-d", subject, "target.object")
+            _ = try server.output("pw-metadata", subject, "target.node", own, "Spa:Id")
+            try watched.wait("a restored device") { try $0.stream(music).preferred == spk.id }
+            _ = try server.output("pw-metadata", subject, "target.object", "hs")
+            try watched.wait("a device by its name") { try $0.stream(music).preferred == hs.id }
+            _ = try server.output("pw-metadata", "-d", subject)
+            try watched.wait("none") { try $0.stream(music).preferred == nil }
             #expect(watched.failures.isEmpty)
         }
     }

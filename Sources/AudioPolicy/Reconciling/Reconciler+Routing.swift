@@ -7,14 +7,14 @@ extension Reconciler {
     func route(_ wanted: [StreamID: DeviceID], in graph: ServerGraph, now: LoopInstant) {
         for (id, target) in wanted.sorted(by: { $0.key < $1.key }) {
             guard let stream = graph.streams[id], stream.isMovable, stream.device != nil else { continue }
-            guard let route = routes[id] else {
-                guard stream.device != target else { continue }
-                begin(stream, to: target, in: graph, now: now)
-                continue
+            if let route = routes[id], route.target == target { continue }
+            if let route = routes[id], !route.isLeft {
+                routes[id] = StreamRoute(target: target, back: route.back)
+                move(stream, to: target, in: graph, now: now)
+            } else {
+                routes[id] = nil
+                if stream.device != target { begin(stream, to: target, in: graph, now: now) }
             }
-            guard route.target != target else { continue }
-            routes[id] = StreamRoute(target: target, back: route.back)
-            move(stream, to: target, in: graph, now: now)
         }
         for (id, route) in routes.sorted(by: { $0.key < $1.key }) where wanted[id] == nil && route.target != nil {
             guard !route.isLeft, let stream = graph.streams[id] else {
@@ -37,12 +37,24 @@ extension Reconciler {
         guard var route = routes[stream.id], stream.device != nil else { return }
         if let target = route.target {
             guard !route.isLeft else { return }
+            if let own = stream.preferred, own != route.back, !route.hasArrived, route.attempts < Self.mostAttempts {
+                route.back = own
+                route.attempts += 1
+                routes[stream.id] = route
+                // The session manager was about to take it to its stored device when it was routed.
+                ledger.append(.route(stream.id, back: own, restoreKey: nil))
+                move(stream, to: target, in: graph, now: now)
+                route = routes[stream.id] ?? route
+            }
             // PulseAudio carries out in order: a move that is over may have been undone before anybody looked.
             if stream.device == target || isPulseAudio && stream.includesBatch >= route.batch {
                 route.hasArrived = true
                 routes[stream.id] = route
             }
-            if stream.device != target, route.hasArrived, route.settlesAt == nil, graph.devices[target] != nil {
+            // Where somebody else has asked for the place that it has, it is not on its way any more.
+            let isPutThere = stream.preferred == stream.device && stream.preferred != route.back
+            let isSettled = route.settlesAt == nil || isPutThere
+            if stream.device != target, route.hasArrived, isSettled, graph.devices[target] != nil {
                 leaveRoute(of: stream.id, now: now)
                 takeForeignPlace(of: stream, in: graph, now: now)
             }
@@ -88,6 +100,7 @@ extension Reconciler {
     func leaveRoute(of id: StreamID, now: LoopInstant) {
         guard routes[id]?.isLeft == false else { return }
         routes[id]?.isLeft = true
+        routes[id]?.settlesAt = nil
         left.append(id)
         letGoOfRoute(id, now: now)
     }
@@ -115,7 +128,8 @@ extension Reconciler {
     private func begin(
         _ stream: ServerStream, to target: DeviceID, in graph: ServerGraph, now: LoopInstant
     ) {
-        let back = isBack(stream, nil, graph) ? nil : stream.device
+        // On PipeWire it may be on its way there, or there before it is known that it was asked to.
+        let back = stream.preferred ?? (isBack(stream, nil, graph) ? nil : stream.device)
         routes[stream.id] = StreamRoute(target: target, back: back)
         if isPulseAudio, healsRestoreEntries, let key = stream.restoreKey {
             stored.track(key, now: now)
