@@ -31,7 +31,13 @@ extension SimulatedServer {
             guard streams[id] != nil else { return gone }
             let target = device ?? (id.direction == .output ? defaultOutput : defaultInput)
             streams[id]?.savesDevice = device != nil
+            storeDeviceOnPipeWire(id, device)
             relink(id, to: target)
+        case .route(let id, let device, let back):
+            guard !isPulseAudio else { return unknown }
+            guard streams[id] != nil, devices[device] != nil else { return gone }
+            storeDeviceOnPipeWire(id, back)
+            relink(id, to: device)
         case .setCorkedRoles(let roles): setCorkedRoles(roles)
         case .writeRestoreEntry(let entry):
             if store[entry.key] != entry {

@@ -42,7 +42,14 @@ extension SimulatedServer {
         guard let state = streams[id], let key = state.info.restoreKey else { return }
         store[key] = RestoreEntry(
             key: key, volume: state.info.volume, channelMap: channelMap(state.info.volume.count),
-            isMuted: state.info.isMuted, device: nil)
+            isMuted: state.info.isMuted, device: store[key]?.device)
+    }
+
+    /// PipeWire: the session manager keeps where a stream was last asked to go; `nil`: to the default device.
+    func storeDeviceOnPipeWire(_ id: StreamID, _ device: DeviceID?) {
+        guard !isPulseAudio, let key = streams[id]?.info.restoreKey else { return }
+        store[key, default: RestoreEntry(key: key, volume: [], channelMap: "", isMuted: false, device: nil)].device =
+            device.flatMap { devices[$0]?.name }
     }
 
     func storeChanged() {

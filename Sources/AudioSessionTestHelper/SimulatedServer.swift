@@ -137,7 +137,9 @@ public final class SimulatedServer {
         var state = SimulatedStream(info: ServerStream(id: id, properties: all, isCorked: isCorked))
         state.objectID = freeObjectIDs.popLast() ?? Int(id.serial)
         state.info.restoreKey = restoreKey(name, role, direction)
-        state.info.device = device ?? storedDevice(of: state) ?? (direction == .output ? defaultOutput : defaultInput)
+        let preferred = device ?? storedDevice(of: state)
+        state.info.device = preferred ?? (direction == .output ? defaultOutput : defaultInput)
+        if !isPulseAudio { state.info.preferred = preferred }
         state.info.volume = quantised(
             volume ?? storedVolume(of: state, channels) ?? [Double](repeating: 1, count: channels))
         state.info.isMuted = isMuted ?? state.info.restoreKey.flatMap { store[$0]?.isMuted } ?? false
@@ -230,6 +232,8 @@ public final class SimulatedServer {
     public func move(_ id: StreamID, to device: DeviceID) {
         guard streams[id] != nil, devices[device] != nil else { return }
         streams[id]?.savesDevice = device != (id.direction == .output ? defaultOutput : defaultInput)
+        storeDeviceOnPipeWire(id, device)
+        if !isPulseAudio { streams[id]?.info.preferred = device }
         relink(id, to: device)
         if streams[id]?.savesDevice == false, let key = streams[id]?.info.restoreKey, store[key]?.device != nil {
             store[key]?.device = nil

@@ -298,7 +298,7 @@ extension ServerOperation {
         switch self {
         case .setVolume(let id, _), .setMute(let id, _), .setSoftGain(let id, _), .clearSoftGain(let id),
             .pause(let id),
-            .resume(let id), .move(let id, _), .setHiddenGain(let id, _):
+            .resume(let id), .move(let id, _), .route(let id, _, _), .setHiddenGain(let id, _):
             id
         case .setCorkedRoles, .writeRestoreEntry, .deleteRestoreEntry, .unloadPolicy, .loadPolicy: nil
         }

@@ -8,6 +8,10 @@ final class MetadataObject {
     private var proxy: BoundProxy?
     private(set) var defaultSink: String?
     private(set) var defaultSource: String?
+    /// Where somebody else has asked streams to go, by their global id and the key.
+    private var targets: [UInt32: [String: String]] = [:]
+    /// What we have written of a stream and nobody has told of yet, in order. A value that is there already is not told.
+    private var unheard: [UInt32: [(key: String, value: String?)]] = [:]
 
     init(id: UInt32, mirror: RegistryMirror) {
         self.id = id
@@ -25,19 +29,63 @@ final class MetadataObject {
     /// Asks the session manager to connect a stream to a device; `nil`: to the default one. Returns the sequence
     /// numbers that an error would name.
     func setTarget(of node: UInt32, serial: UInt64?) -> [Int32] {
-        guard let proxy else { return [] }
-        if let serial {
-            return [cpw_metadata_set_property(proxy.pointer, node, "target.object", "Spa:Id", String(serial))]
-        }
         // The session manager of 0.4.13 restores a stored device under the older key, and looks there too.
-        let keys: [String] = ["target.object", "target.node"]
-        return keys.map { key in
-            cpw_metadata_set_property(proxy.pointer, node, key, nil, nil)
+        guard let serial else { return set("target.object", nil, of: node) + set("target.node", nil, of: node) }
+        return set("target.node", nil, of: node) + set("target.object", String(serial), of: node)
+    }
+
+    /// Has the session manager store this device, by its global id, as a stream's own, wherever it is connected to;
+    /// `nil`: none. It connects by the newer key, and stores what was written last under either.
+    func setStoredTarget(of node: UInt32, _ device: UInt32?) -> [Int32] {
+        set("target.node", device.map { String($0) } ?? "-1", of: node)
+    }
+
+    private func set(_ key: String, _ value: String?, of node: UInt32) -> [Int32] {
+        guard let proxy else { return [] }
+        unheard[node, default: []].append((key, value))
+        return [cpw_metadata_set_property(proxy.pointer, node, key, value == nil ? nil : "Spa:Id", value)]
+    }
+
+    /// The device that somebody else has asked a stream to go to; `nil`: none.
+    func target(of node: UInt32) -> Target? {
+        guard let targets = targets[node] else { return nil }
+        if let value = targets["target.object"] {
+            if let serial = UInt64(value) { return .serial(serial) }
+            return value == "-1" ? nil : .name(value)
+        }
+        return targets["target.node"].flatMap { UInt32($0) }.map { .node($0) }
+    }
+
+    enum Target {
+        case serial(UInt64)
+        case name(String)
+        case node(UInt32)
+    }
+
+    private func hear(_ key: String?, _ value: String?, of node: UInt32) {
+        guard let key else {
+            forget(node)
+            return mirror.targetChanged(node)
+        }
+        guard key == "target.object" || key == "target.node" else { return }
+        if let index = unheard[node]?.firstIndex(where: { $0.key == key && $0.value == value }) {
+            unheard[node]?.removeFirst(index + 1)
+        } else {
+            targets[node, default: [:]][key] = value
+            mirror.targetChanged(node)
         }
     }
 
+    /// The stream is gone.
+    func forget(_ node: UInt32) {
+        targets[node] = nil
+        unheard[node] = nil
+    }
+
     fileprivate func update(subject: UInt32, key: String?, value: UnsafePointer<CChar>?) {
-        guard subject == 0 else { return }
+        guard subject == 0 else {
+            return hear(key, value.map { String(cString: $0) }, of: subject)
+        }
         if key == nil || key == "default.audio.sink" { defaultSink = key == nil ? nil : deviceName(value) }
         if key == nil || key == "default.audio.source" { defaultSource = key == nil ? nil : deviceName(value) }
         mirror.defaultsChanged()

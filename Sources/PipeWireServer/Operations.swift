@@ -39,7 +39,11 @@ extension PipeWireServer {
         case .clearSoftGain: try clearSoftGain(node, operation, batch)
         case .pause: try pause(node, operation, batch)
         case .resume: try resume(node, operation, batch)
-        case .move(_, let device): try move(node, to: device, operation, batch)
+        case .move(_, let device): _ = try move(node, to: device, operation, batch)
+        case .route(_, let device, let back):
+            let metadata = try move(node, to: device, operation, batch)
+            let own = back.flatMap { mirror.globalID(of: $0) }
+            for result in metadata.setStoredTarget(of: node.id, own) { try track(result, operation, batch) }
         case .setHiddenGain(_, let gain): try send(operation, batch, to: node) { NodeProps.setGain($0, Float(gain)) }
         default: break
         }
@@ -111,12 +115,13 @@ extension PipeWireServer {
 
     private func move(
         _ node: NodeObject, to device: DeviceID?, _ operation: ServerOperation, _ batch: UInt64
-    ) throws(ServerFailure) {
+    ) throws(ServerFailure) -> MetadataObject {
         guard let metadata = mirror?.metadata else { throw ServerFailure(.other, "no session manager is running") }
         // Session managers of 0.5 would link such a stream to both devices.
         guard node["node.dont-reconnect"] != "true" else { throw ServerFailure(.other, "the stream may not be moved") }
         if let device, mirror?.holds(device) != true { throw ServerFailure(.noEntity, "device \(device) is gone") }
         for result in metadata.setTarget(of: node.id, serial: device?.serial) { try track(result, operation, batch) }
+        return metadata
     }
 
     // MARK: Answers
@@ -150,7 +155,7 @@ extension ServerOperation {
         switch self {
         case .setVolume(let id, _), .setMute(let id, _), .setSoftGain(let id, _), .clearSoftGain(let id),
             .pause(let id),
-            .resume(let id), .move(let id, _), .setHiddenGain(let id, _):
+            .resume(let id), .move(let id, _), .route(let id, _, _), .setHiddenGain(let id, _):
             id
         case .setCorkedRoles, .writeRestoreEntry, .deleteRestoreEntry, .unloadPolicy, .loadPolicy: nil
         }
@@ -166,7 +171,7 @@ extension ServerOperation {
 
     var isPipeWire: Bool {
         switch self {
-        case .setSoftGain, .clearSoftGain, .pause, .resume, .move, .setHiddenGain: true
+        case .setSoftGain, .clearSoftGain, .pause, .resume, .move, .route, .setHiddenGain: true
         case .setVolume, .setMute, .setCorkedRoles, .writeRestoreEntry, .deleteRestoreEntry, .unloadPolicy, .loadPolicy:
             false
         }

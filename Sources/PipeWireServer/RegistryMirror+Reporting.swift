@@ -111,6 +111,7 @@ extension RegistryMirror {
             isMuted: props?.isMuted ?? false, isCorked: node.isCorked)
         stream.client = client?.serial
         stream.device = device(of: node, id: id)
+        stream.preferred = preferred(of: node, id.direction)
         stream.linkGroup = merged["node.link-group"]
         stream.hasVolume = node.hasVolume
         stream.isMovable = merged["node.dont-reconnect"] != "true"
@@ -124,6 +125,17 @@ extension RegistryMirror {
         let open = [node.soft.oldestPendingBatch, node.waiting?.batch].compactMap { $0 }.min()
         if let open { return max(open, 1) - 1 }
         return max(answeredBatch, node.soft.seenBatch)
+    }
+
+    private func preferred(of node: NodeObject, _ direction: AudioDirection) -> DeviceID? {
+        let device: NodeObject?
+        switch metadata?.target(of: node.id) {
+        case .serial(let serial)?: device = self.node(serial: serial)
+        case .name(let name)?: return self.device(named: name, direction)
+        case .node(let id)?: device = nodes[id]
+        case nil: return nil
+        }
+        return device.flatMap { $0.isStream ? nil : DeviceID(direction, $0.serial) }
     }
 
     /// The first device that the stream is linked to. A sink's monitor is the sink.

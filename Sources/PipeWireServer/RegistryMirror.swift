@@ -74,7 +74,14 @@ final class RegistryMirror {
 
     func holdsNode(_ id: UInt32) -> Bool { nodes[id] != nil }
 
-    func holds(_ device: DeviceID) -> Bool { nodesBySerial[device.serial]?.isStream == false }
+    func holds(_ device: DeviceID) -> Bool { globalID(of: device) != nil }
+
+    func globalID(of device: DeviceID) -> UInt32? {
+        guard let node = nodesBySerial[device.serial], !node.isStream else { return nil }
+        return node.id
+    }
+
+    func node(serial: UInt64) -> NodeObject? { nodesBySerial[serial] }
 
     var streams: some Sequence<NodeObject> { nodes.values.lazy.filter(\.isStream) }
 
@@ -185,6 +192,7 @@ final class RegistryMirror {
         if let node = nodes.removeValue(forKey: id) {
             nodesBySerial[node.serial] = nil
             node.close()
+            metadata?.forget(id)
             roleNodes[id] = nil
             if let stream = node.streamID { services.streamRemoved(stream) }
             if let stream = node.streamID, node.wasReported { queue.append(.removed(.streamRemoved(stream))) }
@@ -233,6 +241,8 @@ final class RegistryMirror {
     }
 
     func defaultsChanged() { areDefaultsQueued = true }
+
+    func targetChanged(_ id: UInt32) { if let node = nodes[id], node.isStream { changed(node) } }
 
     func volumesKnown(_ node: NodeObject) { services.volumesKnown(node) }
 }

@@ -26,7 +26,7 @@ extension PulseAudioServer {
             connection.context.loadModule(policy.name, policy.arguments) { [weak self] result in
                 if case .failure(let failure) = result { self?.onEvent?(.failed(operation, failure)) }
             }
-        case .setSoftGain, .clearSoftGain, .pause, .resume, .setHiddenGain:
+        case .setSoftGain, .clearSoftGain, .pause, .resume, .setHiddenGain, .route:
             fail(operation, ServerFailure(.other, "PulseAudio has no such thing"))
         }
     }

@@ -57,7 +57,7 @@ private func pwCat(
 }
 
 /// A mono WAVE file with a tone, made once per server.
-func toneFile(in server: HeadlessServer, frequency: Double, amplitude: Double, seconds: Int) throws -> String {
+public func toneFile(in server: HeadlessServer, frequency: Double, amplitude: Double, seconds: Int) throws -> String {
     let path = "\(server.directory)/tone-\(frequency)-\(amplitude)-\(seconds).wav"
     if access(path, F_OK) == 0 { return path }
     let period = toneBytes(frequency: frequency, amplitude: amplitude)

@@ -68,7 +68,7 @@ struct Desk {
         server.operations().filter { operation in
             switch operation {
             case .setVolume(id, _), .setMute(id, _), .setSoftGain(id, _), .clearSoftGain(id), .pause(id), .resume(id),
-                .move(id, _), .setHiddenGain(id, _):
+                .move(id, _), .route(id, _, _), .setHiddenGain(id, _):
                 true
             default: false
             }

@@ -79,6 +79,8 @@ import Testing
         desk.settle()
         #expect(desk.isHeard(thief, at: -20))
         #expect(desk.session.status()?.streams.first?.classifiedBy == "role")
+        let explained = try desk.session.policy?.explain(thief.description, isConfined: false)
+        #expect(explained?.contains("the tag that it carries names no claim of its program’s") == true)
     }
 
     @Test(arguments: bothKinds)

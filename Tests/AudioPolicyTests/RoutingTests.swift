@@ -64,14 +64,34 @@ import Testing
         desk.expectNoTrace()
     }
 
-    @Test func `a stream that ends where it was taken leaves its user's stored preference`() throws {
-        let desk = headsetFirst(.pulseaudio)
+    @Test(arguments: bothKinds, [false, true])
+    func `a stream that ends where it was taken leaves its user's stored preference`(
+        kind: ServerKind, isPreferred: Bool
+    ) throws {
+        let desk = headsetFirst(kind)
+        let third = desk.server.addDevice("hdmi")
+        let own = isPreferred ? third : desk.headset
+        func next() -> DeviceID? {
+            let id = desk.server.start("next", role: "phone", pid: desk.session.processes.start("next"))
+            defer { desk.server.stop(id) }
+            return device(id, desk)
+        }
+        if isPreferred {
+            let earlier = desk.server.start("caller", role: "phone", pid: desk.session.processes.start("earlier"))
+            desk.server.move(earlier, to: third)
+            desk.settle()
+            desk.server.stop(earlier)
+            desk.settle()
+        }
         let caller = try call(desk, output: .speaker)
+        #expect(device(caller.voice, desk) == desk.speakers)
+        #expect(next() == own)
         desk.server.stop(caller.voice)
         desk.settle()
         desk.session.policy?.core.release(caller.claim)
         desk.settle()
-        #expect(desk.server.graph().restoreEntries.values.allSatisfy { $0.device == nil })
+        #expect(next() == own)
+        desk.settle()
         desk.expectNoTrace()
     }
 
@@ -122,6 +142,101 @@ import Testing
     }
 
     @Test(arguments: bothKinds)
+    func `VIR-05: of a stream that somebody else moves its user is told once, by name, and explain says it`(
+        kind: ServerKind
+    ) throws {
+        let desk = headsetFirst(kind)
+        let third = desk.server.addDevice("hdmi")
+        let caller = try call(desk, output: .speaker)
+        let policy = try #require(desk.session.policy)
+        let id = caller.voice.description
+        #expect(
+            try policy.explain(id, isConfined: false).hasSuffix(
+                "It is taken to spk, where its claim (groupCall, \(caller.claim)) wants it."))
+        for _ in 1...2 {
+            desk.server.move(caller.voice, to: third)
+            desk.settle()
+        }
+        let sentence =
+            "was taken to spk for its claim (groupCall, \(caller.claim)), and somebody else has moved it: it is left on hdmi"
+        let told = desk.session.events.filter { $0.event == .warning }
+        #expect(told.map(\.message) == ["caller \(sentence)"])
+        #expect(told.map { $0.confined { _ in false }.message } == ["another program \(sentence)"])
+        #expect(try policy.explain(id, isConfined: false).hasSuffix("It \(sentence)."))
+        #expect(desk.operations(on: caller.voice).count == 1)
+        desk.expectNoTrace()
+    }
+
+    @Test(arguments: bothKinds, [false, true])
+    func `a stream that somebody has moved goes back to there after another wish`(
+        kind: ServerKind, isKilled: Bool
+    ) throws {
+        let desk = headsetFirst(kind)
+        let third = desk.server.addDevice("hdmi")
+        let fourth = desk.server.addDevice("usb")
+        let caller = try call(desk, output: .speaker)
+        desk.server.move(caller.voice, to: third)
+        desk.settle()
+        try desk.session.policy?.selectDevice("usb")
+        desk.settle()
+        #expect(device(caller.voice, desk) == fourth)
+        if isKilled {
+            desk.session.killDaemon()
+            desk.session.startDaemon()
+        } else {
+            desk.session.policy?.core.release(caller.claim)
+            try desk.session.policy?.selectDevice(nil)
+        }
+        desk.settle()
+        #expect(device(caller.voice, desk) == third)
+        let next = desk.server.start("next", role: "phone", pid: desk.session.processes.start("next"))
+        #expect(device(next, desk) == third)
+        desk.settle()
+        desk.expectNoTrace()
+    }
+
+    @Test(arguments: stride(from: 0, through: 10_000, by: 100).map { Duration.microseconds($0) })
+    func `VIR-05: somebody else's move is theirs and stays stored, however soon it follows ours`(
+        delay: Duration
+    ) throws {
+        let desk = headsetFirst(.pulseaudio)
+        let third = desk.server.addDevice("hdmi")
+        let caller = try call(desk)
+        desk.session.policy?.core.update(caller.claim, output: .speaker)
+        while device(caller.voice, desk) != desk.speakers { desk.session.pass(.microseconds(10)) }
+        desk.session.pass(delay)
+        desk.server.move(caller.voice, to: third)
+        desk.settle()
+        #expect(device(caller.voice, desk) == third && storedDevice(caller.voice, desk) == "hdmi")
+        #expect(desk.session.events.contains { $0.message?.hasSuffix("it is left on hdmi") == true })
+        desk.expectNoTrace()
+    }
+
+    @Test(arguments: stride(from: 0, through: 10_000, by: 100).map { Duration.microseconds($0) })
+    func `a stream that is taken to its stored device while a route begins goes back to there`(
+        delay: Duration
+    ) throws {
+        let desk = headsetFirst(.pipewire)
+        let third = desk.server.addDevice("hdmi")
+        let pid = desk.session.processes.start("caller")
+        let policy = try #require(desk.session.policy)
+        let claim = try policy.core.acquire(
+            .groupCall, output: .speaker, owner: ClaimOwner(name: "caller", pid: pid, connection: ":1.9"),
+            options: ClaimOptions())
+        let voice = desk.server.start("caller", role: "phone", pid: pid)
+        desk.session.pass(delay)
+        desk.server.move(voice, to: third)
+        desk.settle()
+        policy.core.release(claim)
+        desk.settle()
+        #expect(device(voice, desk) == third)
+        let next = desk.server.start("next", role: "phone", pid: desk.session.processes.start("next"))
+        #expect(device(next, desk) == third)
+        desk.settle()
+        desk.expectNoTrace()
+    }
+
+    @Test(arguments: bothKinds)
     func `a device that is chosen takes the winner's streams until the choice is given back`(kind: ServerKind) throws {
         let desk = Desk(kind)
         let caller = try call(desk)
@@ -149,6 +264,7 @@ import Testing
         desk.server.removeDevice(desk.headset)
         desk.settle()
         #expect(device(caller.voice, desk) == desk.speakers)
+        #expect(!desk.session.events.contains { $0.event == .warning })
         let told = desk.session.deliveries.filter { $0.claim == caller.claim }.map(\.event)
         #expect(
             told.last

@@ -82,6 +82,44 @@ import Testing
         }
     }
 
+    @Test func aRouteIsGoneByAndTheStreamsOwnDeviceIsStored_RTE() async throws {
+        try await onOwnThread {
+            let server = try PrivateServer()
+            let watched = try Watched(server)
+            _ = try play(server, "music", 600)
+            let music = try watched.playing("music")
+            let spk = try #require(watched.device(named: "spk"))
+            let hs = try #require(watched.device(named: "hs"))
+            let subject = try #require(try watched.stream(music).properties["object.id"])
+            let own = try #require(spk.properties["object.id"])
+            func stored() throws -> String {
+                let lines = try server.output("pw-metadata", subject).split(separator: "\n")
+                return lines.first { $0.contains("target.node") }.map { String($0.split(separator: "'")[3]) } ?? ""
+            }
+            #expect(try watched.stream(music).preferred == nil)
+            watched.server.perform([.route(music, hs.id, back: nil)])
+            try watched.wait("the route") { try $0.stream(music).device == hs.id }
+            #expect(try stored() == "-1")
+            watched.server.perform([.route(music, hs.id, back: spk.id)])
+            try watched.wait("the same route") { try $0.stream(music).includesBatch == 2 }
+            #expect(try stored() == own)
+            watched.server.perform([.move(music, spk.id)])
+            try watched.wait("the way back") { try $0.stream(music).device == spk.id }
+            #expect(try stored() == "")
+            // What we have asked for is nobody's word.
+            #expect(try watched.stream(music).preferred == nil)
+            // As the session manager restores it, and as people write it.
+            _ = try server.output("pw-metadata", "-d", subject, "target.object")
+            _ = try server.output("pw-metadata", subject, "target.node", own, "Spa:Id")
+            try watched.wait("a restored device") { try $0.stream(music).preferred == spk.id }
+            _ = try server.output("pw-metadata", subject, "target.object", "hs")
+            try watched.wait("a device by its name") { try $0.stream(music).preferred == hs.id }
+            _ = try server.output("pw-metadata", "-d", subject)
+            try watched.wait("none") { try $0.stream(music).preferred == nil }
+            #expect(watched.failures.isEmpty)
+        }
+    }
+
     @Test func whatCannotBeDoneIsSaid() async throws {
         try await onOwnThread {
             let server = try PrivateServer()

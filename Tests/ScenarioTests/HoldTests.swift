@@ -89,9 +89,11 @@ import Testing
         }
     }
 
-    @Test("PER-06: busy with a call, a hung daemon and no daemon are told apart, each in a line and a moment")
-    func refusals() async throws {
-        try await onDesktop(.pulseaudio, configuration: Settings.quick) { desktop in
+    @Test(
+        "PER-06: busy with a call, a hung daemon and no daemon are told apart, each in a line and a moment",
+        arguments: HeadlessServerKind.allCases)
+    func refusals(kind: HeadlessServerKind) async throws {
+        try await onDesktop(kind, configuration: Settings.quick) { desktop in
             let call = try LineProcess(
                 [product("sordino"), "hold", "call", "--name", "Linphone", "--verbose"], in: desktop.server)
             try await desktop.waitForStatus("the call") { $0.session.winner != nil }
@@ -151,10 +153,12 @@ import Testing
         }
     }
 
-    @Test("PER-05: a claim in one session turns nothing down in another of the same user")
-    func twoSessions() async throws {
-        try await onDesktop(.pulseaudio, configuration: Settings.quick) { desktop in
-            let other = try await Desktop(.pulseaudio, configuration: Settings.quick)
+    @Test(
+        "PER-05: a claim in one session turns nothing down in another of the same user",
+        arguments: HeadlessServerKind.allCases)
+    func twoSessions(kind: HeadlessServerKind) async throws {
+        try await onDesktop(kind, configuration: Settings.quick) { desktop in
+            let other = try await Desktop(kind, configuration: Settings.quick)
             defer { other.stop() }
             let ear = try await desktop.ear()
             let otherEar = try await other.ear()

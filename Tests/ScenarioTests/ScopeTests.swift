@@ -238,7 +238,7 @@ extension Desktop {
             }
         }
         if server.kind == .pipewire {
-            facts += try await run(["pw-metadata", "0"]).lines.filter {
+            facts += try await run(["pw-metadata"]).lines.filter {
                 $0.contains("configured") || $0.contains("target")
             }
         }

@@ -101,6 +101,9 @@ public enum ServerOperation: Hashable, Sendable {
     case setCorkedRoles(Set<String>)
     /// Connects the stream to a device; `nil`: to the default one, clearing what the server stored.
     case move(StreamID, DeviceID?)
+    /// PipeWire: connects the stream to a device for a while. Its session manager stores `back` as the stream's device;
+    /// `nil`: none.
+    case route(StreamID, DeviceID, back: DeviceID?)
     /// PulseAudio: replaces one entry of the volume store and touches no stream. What the store has then is reported
     /// as a change in any case.
     case writeRestoreEntry(RestoreEntry)

@@ -68,7 +68,10 @@ extension SoundServerDriver {
                 wanted[id] = device
             }
         }
-        guard !wanted.isEmpty || reconciler?.routes.isEmpty == false else { return }
+        guard !wanted.isEmpty || reconciler?.routes.isEmpty == false else {
+            toldOfRoutes.removeAll()
+            return
+        }
         if isHeldBack { wanted = wanted.filter { reconciler?.routes[$0.key]?.target == $0.value } }
         reconciler?.route(wanted, in: graph, now: loop.now)
     }

@@ -27,6 +27,7 @@ extension SoundServerDriver {
         movedStreams.removeAll(keepingCapacity: true)
         settleRoutes()
         reconciler?.advance(to: loop.now, in: graph)
+        if reconciler?.left.isEmpty == false { watchRoute() }
     }
 
     func planned(_ id: StreamID) -> PlannedStream? {

@@ -66,6 +66,9 @@ public final class SoundServerDriver: AudioSessionDriver {
     var routeWatch = RouteWatch()
     var routeTimer: (any LoopTimer)?
 
+    /// What has been told of streams that could not be kept where they are wanted, since any last was.
+    var toldOfRoutes: Set<String> = []
+
     /// Modules of the user's that we have unloaded from this server.
     var takenOver: Set<String> = []
 

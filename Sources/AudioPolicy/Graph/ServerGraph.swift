@@ -78,6 +78,9 @@ public struct ServerStream: Equatable, Sendable, Identifiable {
     public var isMuted: Bool
     /// PulseAudio: corked. PipeWire: the node is not running, for whatever reason.
     public var isCorked: Bool
+    /// PipeWire: where it was last asked to go by somebody else than us: its user, or what is stored of them. `nil`:
+    /// nowhere, so that its program decides, or the default.
+    public var preferred: DeviceID?
     /// Whether a volume has any effect (compressed passthrough streams accept one and ignore it).
     public var hasVolume = true
     /// Whether it may be moved (PulseAudio's DONT_MOVE, PipeWire's node.dont-reconnect).

@@ -7,14 +7,14 @@ extension Reconciler {
     func route(_ wanted: [StreamID: DeviceID], in graph: ServerGraph, now: LoopInstant) {
         for (id, target) in wanted.sorted(by: { $0.key < $1.key }) {
             guard let stream = graph.streams[id], stream.isMovable, stream.device != nil else { continue }
-            guard let route = routes[id] else {
-                guard stream.device != target else { continue }
-                begin(stream, to: target, in: graph, now: now)
-                continue
+            if let route = routes[id], route.target == target { continue }
+            if let route = routes[id], !route.isLeft {
+                routes[id] = StreamRoute(target: target, back: route.back)
+                move(stream, to: target, in: graph, now: now)
+            } else {
+                routes[id] = nil
+                if stream.device != target { begin(stream, to: target, in: graph, now: now) }
             }
-            guard route.target != target else { continue }
-            routes[id] = StreamRoute(target: target, back: route.back)
-            move(stream, to: target, in: graph, now: now)
         }
         for (id, route) in routes.sorted(by: { $0.key < $1.key }) where wanted[id] == nil && route.target != nil {
             guard !route.isLeft, let stream = graph.streams[id] else {
@@ -36,15 +36,38 @@ extension Reconciler {
     func observeRoute(of stream: ServerStream, in graph: ServerGraph, now: LoopInstant) {
         guard var route = routes[stream.id], stream.device != nil else { return }
         if let target = route.target {
-            if stream.device == target {
+            guard !route.isLeft else { return }
+            if let own = stream.preferred, own != route.back, !route.hasArrived, route.attempts < Self.mostAttempts {
+                route.back = own
+                route.attempts += 1
+                routes[stream.id] = route
+                // The session manager was about to take it to its stored device when it was routed.
+                ledger.append(.route(stream.id, back: own, restoreKey: nil))
+                move(stream, to: target, in: graph, now: now)
+                route = routes[stream.id] ?? route
+            }
+            // PulseAudio carries out in order: a move that is over may have been undone before anybody looked.
+            if stream.device == target || isPulseAudio && stream.includesBatch >= route.batch {
                 route.hasArrived = true
                 routes[stream.id] = route
-            } else if route.hasArrived, !route.isLeft, route.settlesAt == nil, graph.devices[target] != nil {
+            }
+            // Where somebody else has asked for the place that it has, it is not on its way any more.
+            let isPutThere = stream.preferred == stream.device && stream.preferred != route.back
+            let isSettled = route.settlesAt == nil || isPutThere
+            if stream.device != target, route.hasArrived, isSettled, graph.devices[target] != nil {
                 leaveRoute(of: stream.id, now: now)
+                takeForeignPlace(of: stream, in: graph, now: now)
             }
         } else if route.settlesAt == nil, isBack(stream, route.back, graph) {
             endRoute(stream.id, now: now)
         }
+    }
+
+    /// PulseAudio has stored it, and where the store was healed in that moment it has to be there again.
+    private func takeForeignPlace(of stream: ServerStream, in graph: ServerGraph, now: LoopInstant) {
+        guard isPulseAudio, let key = stream.restoreKey else { return }
+        let device = isBack(stream, nil, graph) ? nil : stream.device.flatMap { graph.devices[$0]?.name }
+        heal(stored.tookOver(key, device: device, entry: graph.restoreEntries[key], now: now))
     }
 
     /// PipeWire: looks where streams are once their links have settled. The session manager lets a wish pass now and
@@ -75,8 +98,16 @@ extension Reconciler {
 
     /// It is where somebody else wants it, or where it cannot be moved from: so it stays, until the wish is another one.
     func leaveRoute(of id: StreamID, now: LoopInstant) {
+        guard routes[id]?.isLeft == false else { return }
         routes[id]?.isLeft = true
+        routes[id]?.settlesAt = nil
+        left.append(id)
         letGoOfRoute(id, now: now)
+    }
+
+    func takeLeft() -> [StreamID] {
+        defer { left.removeAll() }
+        return left
     }
 
     /// The stream is gone, or back.
@@ -97,7 +128,8 @@ extension Reconciler {
     private func begin(
         _ stream: ServerStream, to target: DeviceID, in graph: ServerGraph, now: LoopInstant
     ) {
-        let back = isBack(stream, nil, graph) ? nil : stream.device
+        // On PipeWire it may be on its way there, or there before it is known that it was asked to.
+        let back = stream.preferred ?? (isBack(stream, nil, graph) ? nil : stream.device)
         routes[stream.id] = StreamRoute(target: target, back: back)
         if isPulseAudio, healsRestoreEntries, let key = stream.restoreKey {
             stored.track(key, now: now)
@@ -113,7 +145,12 @@ extension Reconciler {
             stored.moved(key, stream.id, to: name, now: now)
             if ledger.stored[key] != nil { ledger.append(.storedDevice(key: key, name)) }
         }
+        routes[stream.id]?.batch = nextBatch
         if !isPulseAudio { routes[stream.id]?.settlesAt = now + Self.settling }
-        operations.append(.move(stream.id, device))
+        if !isPulseAudio, let route = routes[stream.id], let target = route.target {
+            operations.append(.route(stream.id, target, back: route.back))
+        } else {
+            operations.append(.move(stream.id, device))
+        }
     }
 }

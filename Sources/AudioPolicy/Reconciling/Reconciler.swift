@@ -30,6 +30,8 @@ final class Reconciler {
 
     /// Streams that a claim's wish has taken somewhere.
     var routes: [StreamID: StreamRoute] = [:]
+    /// Those that have been left where they are, of which nobody has been told yet.
+    var left: [StreamID] = []
 
     /// What is to be sent next, in order, and what belongs into the ledger before.
     var operations: [ServerOperation] = []
@@ -124,7 +126,7 @@ final class Reconciler {
         case .setSoftGain(let id, let gain):
             treatments[id]?.softGains.dropLast { $0 == gain }
             return giveUp(id)
-        case .move(let id, let device):
+        case .move(let id, let device?), .route(let id, let device, _):
             // One that cannot be moved stays where it is.
             if let target = routes[id]?.target, device == target { leaveRoute(of: id, now: now) }
             return nil

@@ -139,6 +139,18 @@ struct StoredValues {
         return difference(key, entry, now: now)
     }
 
+    /// Somebody moved a stream of this key to where they want it; `nil`: to the default device, which stores none.
+    mutating func tookOver(
+        _ key: String, device: String?, entry: RestoreEntry?, now: LoopInstant
+    ) -> ServerOperation? {
+        guard tracked[key] != nil else { return nil }
+        tracked[key]?.own.device = device
+        tracked[key]?.devices.remove(device)
+        tracked[key]?.healed.removeAll { $0.entry.device == device }
+        tracked[key]?.lastWrite = now
+        return difference(key, entry, now: now)
+    }
+
     /// A new stream of the key began in the moment between a write of ours and its healing: the volume and mute that it
     /// would have had; `nil` where what it has does not come from us.
     func inherited(_ stream: ServerStream, now: LoopInstant) -> (volume: [Double]?, mute: Bool?)? {
@@ -169,7 +181,7 @@ struct StoredValues {
             known.own.channelMap = found.channelMap
         }
         if !isOurs(found.isMuted, known) { known.own.isMuted = found.isMuted }
-        if !known.devices.contains(found.device) { known.own.device = found.device }
+        if !isOurs(found.device, known) { known.own.device = found.device }
         tracked[key] = known
         return difference(key, entry, now: now)
     }
@@ -183,6 +195,10 @@ struct StoredValues {
     private func isOurs(_ mute: Bool, _ known: Tracked) -> Bool {
         known.mutes[mute] != nil || known.healed.contains { $0.entry.isMuted == mute }
             || known.streams.values.contains { $0.mute == mute }
+    }
+
+    private func isOurs(_ device: String?, _ known: Tracked) -> Bool {
+        known.devices.contains(device) || known.healed.contains { $0.entry.device == device }
     }
 
     private mutating func difference(_ key: String, _ entry: RestoreEntry?, now: LoopInstant) -> ServerOperation? {

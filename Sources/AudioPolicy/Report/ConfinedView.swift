@@ -20,6 +20,10 @@ extension SessionEvent {
         var event = self
         event.claim = claim?.confined(isOwn)
         event.stream = stream?.confined(isOwn)
+        // A sentence on a stream begins with its program's name.
+        if let name = stream?.application.shown(), event.stream != stream, let message, message.hasPrefix(name) {
+            event.message = ConfinedView.name + message.dropFirst(name.count)
+        }
         return event
     }
 }

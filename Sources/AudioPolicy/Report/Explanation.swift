@@ -46,7 +46,10 @@ extension SoundServerDriver {
                 : "\(subject) is left alone by \(rule). Take that rule away to change this."
         }
         let kind = classification.kind?.rawValue ?? "nothing known"
-        return "\(subject) is taken for \(kind) \(reason(classification, stream, isConfined)). "
+        let isTagVoid =
+            classification.claim == nil && stream.properties[AudioSessionClientKind.streamTagProperty] != nil
+        return "\(subject) is taken for \(kind) \(reason(classification, stream, isConfined))"
+            + (isTagVoid ? "; the tag that it carries names no claim of its program’s. " : ". ")
             + effectSentence(id, classification, isConfined)
     }
 
@@ -74,7 +77,7 @@ extension SoundServerDriver {
         let alone = isConfined ? "" : "; `sordino ignore \(classification.owner.name.shown())` leaves it alone"
         guard let record = records[id], record.plan.effect != .none else {
             guard isEnabled else { return "Nothing is done to it: Sordino is off." }
-            return "Nothing is done to it."
+            return routeSentence(id, subject: "It").map { "\($0)." } ?? "Nothing is done to it."
         }
         let holders = record.plan.because.compactMap { claims[$0]?.claim }
             .map { "\(isConfined ? ConfinedView.name : $0.owner.name.shown()) (\($0.kind.rawValue), \($0.id))" }
