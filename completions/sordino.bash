@@ -45,7 +45,7 @@ _sordino() {
         "run") words="--server --config --replace --help" ;;
         "status") words="--json --help" ;;
         "monitor") words="--json --help" ;;
-        "hold") words="--output --name --for --interrupting --verbose --help ambient playback mediaPlayback game speech recording call groupCall alarm" ;;
+        "hold") words="--output --name --for --interrupting --ducking-advanced --verbose --help ambient playback mediaPlayback game speech recording call groupCall alarm" ;;
         "off") words="--for --help" ;;
         "on") words="--help" ;;
         "devices") words="--json --help" ;;

@@ -57,8 +57,9 @@ enum EmbeddedConfiguration {
             # How long going down and coming back take.
             fade-down-ms = 100
             fade-up-ms = 500
-            # Seconds without sound after which somebody who only keeps a stream open no longer counts.
-            silence-s = { voice = 30  speech = 1  alarm = 5 }
+            # Seconds without sound after which somebody who only keeps a stream open no longer counts; and (advanced) after
+            # which others come back up under a claim with advanced ducking.
+            silence-s = { voice = 30  speech = 1  alarm = 5  advanced = 1.5 }
         }
 
         observed = {

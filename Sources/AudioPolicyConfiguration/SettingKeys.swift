@@ -125,16 +125,19 @@ struct SettingKey: Sendable {
     ]
 
     private static func silence(_ group: AudioSessionClientKind.SilenceGroup) -> SettingKey {
-        let whose =
+        let meaning =
             switch group {
-            case .voice: "a voice client"
-            case .speech: "a speech service"
-            case .alarm: "an alarm"
+            case .voice: keptOpen(by: "a voice client")
+            case .speech: keptOpen(by: "a speech service")
+            case .alarm: keptOpen(by: "an alarm")
+            case .advanced:
+                """
+                How long nobody may speak, on either side of a claim with advanced ducking (`ducking-advanced`), before \
+                others come back up.
+                """
             }
         return SettingKey(
-            path: "timing.silence-s.\(group.rawValue)",
-            meaning:
-                "How long \(whose) that keeps its stream open may be silent before nobody gives way to it any more.",
+            path: "timing.silence-s.\(group.rawValue)", meaning: meaning,
             expects: "seconds from 0.1 to 3600"
         ) { settings in
             Written.number(Written.seconds(settings.timing.silence[group] ?? .zero))
@@ -143,6 +146,10 @@ struct SettingKey: Sendable {
             settings.timing.silence[group] = .milliseconds(Int64((value * 1000).rounded()))
             return true
         }
+    }
+
+    private static func keptOpen(by whom: String) -> String {
+        "How long \(whom) that keeps its stream open may be silent before nobody gives way to it any more."
     }
 
     private typealias Place<Value> = WritableKeyPath<PolicySettings, Value> & Sendable

@@ -34,9 +34,10 @@ extension AudioSessionClientKind {
         public let silenceGroup: SilenceGroup?
     }
 
-    /// Which of the configured `timing.silence-s` figures applies to a kind.
+    /// Which of the configured `timing.silence-s` figures applies: to a kind, or (`advanced`) to each claim with advanced
+    /// ducking.
     public enum SilenceGroup: String, CaseIterable, Hashable, Sendable {
-        case voice, speech, alarm
+        case voice, speech, alarm, advanced
     }
 
     /// The table of kinds (design: one, in one file).

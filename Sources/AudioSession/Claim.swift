@@ -66,7 +66,9 @@ public struct AudioSessionDucking: Hashable, Sendable {
     }
 
     public var level: Level
-    /// Turn down only while somebody speaks: in the claim's own playback, or into its microphone.
+    /// Turn down only while somebody speaks: in the claim's own playback, or into a microphone that its holder captures.
+    /// Between, others come back up, 1.5 s after the last sound where nobody has configured it. Everything else about the
+    /// claim is as without it, and so is a claim whose holder has had no stream yet that could be listened to.
     public var isAdvanced: Bool
 
     public init(level: Level = .standard, isAdvanced: Bool = false) {

@@ -37,6 +37,7 @@ public final class SimulatedServer {
     /// What was replaced: the stream's own, or what the store has got from it.
     public enum Overtaken { case volume, mute, stored }
 
+    var sounds: [DeviceID: Double] = [:]
     var nextSerial: UInt64 = 1
     var freeObjectIDs: [Int] = []
     var connection: SimulatedSoundServer?
@@ -114,6 +115,19 @@ public final class SimulatedServer {
         }
         post(.device(id), .change)
     }
+
+    /// A user's mute of a device.
+    public func setDeviceMute(_ id: DeviceID, _ isMuted: Bool) {
+        guard let old = devices[id]?.isMuted, old != isMuted else { return }
+        devices[id]?.isMuted = isMuted
+        post(.device(id), .change)
+    }
+
+    /// What comes into a microphone from now on, at full scale; silence until somebody says so.
+    public func setSound(in source: DeviceID, _ peak: Double) { sounds[source] = peak }
+
+    /// What who listens to a source hears.
+    func level(of source: DeviceID) -> Double { devices[source]?.isMuted == false ? sounds[source] ?? 0 : 0 }
 
     // MARK: Streams
 
@@ -259,6 +273,7 @@ public final class SimulatedServer {
         instance += 1
         streams = [:]
         devices = [:]
+        sounds = [:]
         defaultOutput = nil
         defaultInput = nil
         queue = []

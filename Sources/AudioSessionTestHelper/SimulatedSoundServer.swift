@@ -285,7 +285,11 @@ public final class SimulatedSoundServer: SoundServer {
             guard let self, !isStopped else { return }
             for id in metered.sorted() {
                 guard let state = server.streams[id], !state.info.isCorked else { continue }
-                emit(.level(id, peak: (state.heard.max() ?? 0) * state.loudness))
+                if id.direction == .output {
+                    emit(.level(id, peak: (state.heard.max() ?? 0) * state.loudness))
+                } else if let source = state.info.device {
+                    emit(.level(id, peak: server.level(of: source)))
+                }
             }
             if !metered.isEmpty, !isStopped { scheduleMeters() }
         }

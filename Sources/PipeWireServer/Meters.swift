@@ -4,29 +4,41 @@ import SystemEventLoop
 extension PipeWireServer {
     /// Later: to make or end a meter takes milliseconds, in which operations of the same turn would wait to be sent.
     public func setMeters(_ streams: Set<StreamID>) {
-        if resumption != nil { resumption?.meters = streams }
-        let isDue = wantedMeters != nil
         wantedMeters = streams
-        guard !isDue else { return }
+        settleMetersLater()
+    }
+
+    func settleMetersLater() {
+        guard !isSettlingMeters else { return }
+        isSettlingMeters = true
         loop.defer { [weak self] in self?.settleMeters() }
     }
 
     private func settleMeters() {
         // What is still in the buffer goes first.
         if !isTurning { runTurns() }
-        guard let streams = wantedMeters else { return }
-        wantedMeters = nil
-        for (id, meter) in meters where !streams.contains(id) {
+        isSettlingMeters = false
+        for (id, meter) in meters where !wantedMeters.contains(id) || meter.target != mirror?.heardNode(of: id)?.serial
+        {
             meter.close()
             meters[id] = nil
         }
         guard isConnected, let connection else { return }
-        for id in streams where meters[id] == nil && mirror?.stream(id) != nil {
+        for id in wantedMeters where meters[id] == nil {
+            guard let target = mirror?.heardNode(of: id)?.serial else { continue }
             connection.loadStreamModules()
             // Unowned: a meter is closed before its server goes.
-            meters[id] = StreamMeter(of: id, core: connection.core, loop: loop) { [unowned self] peak in
+            meters[id] = StreamMeter(of: target, core: connection.core, loop: loop) { [unowned self] peak in
                 self.report(.level(id, peak: peak))
             }
+        }
+    }
+
+    /// A capture stream that is wanted may listen to another source now, or to one again.
+    func followMeters(_ changes: [GraphChange]) {
+        for case .stream(let stream) in changes where stream.id.direction == .input && wantedMeters.contains(stream.id)
+        {
+            if meters[stream.id]?.target != mirror?.heardNode(of: stream.id)?.serial { settleMetersLater() }
         }
     }
 
@@ -34,7 +46,7 @@ extension PipeWireServer {
     /// perhaps: it must not stay there.
     func checkMeter(node: UInt32, peer: UInt32) {
         guard let id = meters.first(where: { $0.value.node == node })?.key else { return }
-        if mirror?.stream(id)?.id != peer { doomedMeters.insert(id) }
+        if mirror?.heardNode(of: id)?.id != peer { doomedMeters.insert(id) }
     }
 
     func closeDoomedMeters() {

@@ -35,8 +35,9 @@ public final class PipeWireServer: SoundServer {
     private var failure: ServerFailure?
     var outbox = Outbox()
     var meters: [StreamID: StreamMeter] = [:]
-    /// Asked for and not made yet.
-    var wantedMeters: Set<StreamID>?
+    /// Asked for, made or not.
+    var wantedMeters: Set<StreamID> = []
+    var isSettlingMeters = false
     /// Meters whose stream is gone, or that were linked to something else: closed outside of libpipewire.
     var doomedMeters: Set<StreamID> = []
     /// Reported after the changes that were found in the same turn.
@@ -146,7 +147,10 @@ public final class PipeWireServer: SoundServer {
     func reportChanges() {
         guard case .connected = state, let mirror else { return }
         let changes = mirror.takeChanges()
-        if !changes.isEmpty { onEvent?(.changed(changes)) }
+        if !changes.isEmpty {
+            onEvent?(.changed(changes))
+            followMeters(changes)
+        }
         let events = outgoing
         outgoing = []
         for event in events { onEvent?(event) }

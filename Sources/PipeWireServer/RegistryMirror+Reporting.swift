@@ -139,7 +139,7 @@ extension RegistryMirror {
     }
 
     /// The first device that the stream is linked to. A sink's monitor is the sink.
-    private func device(of node: NodeObject, id: StreamID) -> DeviceID? {
+    func device(of node: NodeObject, id: StreamID) -> DeviceID? {
         for peer in links.peers(of: node.id) {
             guard let device = nodes[peer], case .device(let directions) = device.shape else { continue }
             let isMonitor =

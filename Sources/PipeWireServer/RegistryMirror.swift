@@ -72,6 +72,15 @@ final class RegistryMirror {
         return node
     }
 
+    /// What the level of a stream is to be had from: of a playback stream the node itself, of a capture stream the source
+    /// that it is linked to.
+    func heardNode(of id: StreamID) -> NodeObject? {
+        guard let node = stream(id) else { return nil }
+        guard id.direction == .input else { return node }
+        guard let source = device(of: node, id: id), source.direction == .input else { return nil }
+        return nodesBySerial[source.serial]
+    }
+
     func holdsNode(_ id: UInt32) -> Bool { nodes[id] != nil }
 
     func holds(_ device: DeviceID) -> Bool { globalID(of: device) != nil }

@@ -15,7 +15,6 @@ struct Resumption {
     var abandoned: [ServerOperation]
     var silentProcesses: Set<String>
     var paused: Set<StreamID>
-    var meters: Set<StreamID>
     /// Asked for in the meantime.
     var operations: [ServerOperation] = []
 }
@@ -52,8 +51,7 @@ extension PipeWireServer {
             Resumption(
                 graph: mirror.reported, abandoned: outbox.abandon(),
                 silentProcesses: mirror.silentProcesses.union([process]),
-                paused: Set(mirror.streams.filter(\.isPauseWanted).compactMap(\.streamID)),
-                meters: wantedMeters ?? Set(meters.keys)))
+                paused: Set(mirror.streams.filter(\.isPauseWanted).compactMap(\.streamID))))
     }
 
     private func retryLater(_ process: String) {
@@ -79,7 +77,7 @@ extension PipeWireServer {
             onEvent?(.failed(operation, ServerFailure(.other, "a program that does not answer held it up")))
         }
         if !resumption.operations.isEmpty { perform(resumption.operations) }
-        setMeters(resumption.meters)
+        settleMetersLater()
     }
 }
 

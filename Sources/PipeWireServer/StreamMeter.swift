@@ -2,16 +2,18 @@ import AudioPolicy
 import CPipeWire
 import EventLoop
 
-/// A peak meter of one stream: a capture stream of our own that the session manager links to the other's output.
+/// A peak meter of one node, a playback stream or a source: a capture stream of our own that the session manager links to
+/// the other's output.
 ///
-/// It keeps nothing awake, and shows up as a monitor, as the meters of mixers do. What it hears has the stream's gain in
-/// it. Its samples come on the loop's own thread.
+/// It keeps nothing awake, and shows up as a monitor, as the meters of mixers do. What it hears has the node's gain in it.
+/// Its samples come on the loop's own thread.
 final class StreamMeter {
     /// Below this (−60 dBFS) a stream is silent.
     private static let silence: Float = 0.001
     private static let interval = Duration.milliseconds(40)
 
-    let target: StreamID
+    /// The node's serial.
+    let target: UInt64
     private unowned let loop: any EventLoop
     private let report: (Double) -> Void
     private var stream: OpaquePointer?
@@ -20,7 +22,7 @@ final class StreamMeter {
     private var lastPeak: Float = 0
     private var due: LoopInstant
 
-    init?(of target: StreamID, core: OpaquePointer, loop: any EventLoop, report: @escaping (Double) -> Void) {
+    init?(of target: UInt64, core: OpaquePointer, loop: any EventLoop, report: @escaping (Double) -> Void) {
         self.target = target
         self.loop = loop
         self.report = report
@@ -41,7 +43,7 @@ final class StreamMeter {
         precondition(stream == nil, "a meter was dropped without being closed")
     }
 
-    private static func properties(_ target: StreamID) -> [String: String] {
+    private static func properties(_ target: UInt64) -> [String: String] {
         [
             "media.type": "Audio", "media.category": "Capture", "media.name": "Level meter",
             "node.name": "sordino.meter.\(target)", "node.virtual": "true", "node.passive": "true",

@@ -23,7 +23,8 @@ final class GraphTracker {
     private var asked: Set<Object> = []
     /// Changes of devices and cards that nobody has asked about yet.
     private var settling: Set<Object> = []
-    private var streams: Set<StreamID> = []
+    /// Streams that are there, with what each is connected to.
+    private var streams: [StreamID: DeviceID?] = [:]
     /// Our own meters and triggers, which are no part of the graph.
     private var ownStreams: Set<StreamID> = []
     private var deviceNames: [DeviceID: String] = [:]
@@ -76,6 +77,14 @@ final class GraphTracker {
     /// To be told before the server tells of it: its event comes behind the reply that made it.
     func isOurs(_ sourceOutput: UInt32) { ownStreams.insert(StreamID(.input, UInt64(sourceOutput))) }
 
+    /// Where the level of a stream is to be had: a source output cannot be listened to, but its source can.
+    func meterPlace(of id: StreamID) -> RecordStream.Place? {
+        guard let index = UInt32(exactly: id.serial) else { return nil }
+        if id.direction == .output { return .sinkInput(index) }
+        guard case .some(.some(let device)) = streams[id] else { return nil }
+        return deviceNames[device].map { .source($0) }
+    }
+
     /// A monitor to hold a silent stream on: one without hardware behind it, if there is one.
     var quietMonitor: String? {
         let choice = monitors.min { (a, b) in
@@ -106,7 +115,7 @@ final class GraphTracker {
         if event.change == .remove {
             // A removal overtakes what was queued about the object: one that was never seen may be reported gone.
             ownStreams.remove(id)
-            if streams.remove(id) != nil { emit([.streamRemoved(id)]) }
+            if streams.removeValue(forKey: id) != nil { emit([.streamRemoved(id)]) }
         } else if !ownStreams.contains(id) {
             ask(object)
         }
@@ -221,7 +230,7 @@ final class GraphTracker {
 
     private func stream(_ stream: ServerStream) -> GraphChange? {
         guard stream.client != UInt64(context.clientIndex) else { return nil }
-        streams.insert(stream.id)
+        streams.updateValue(stream.device, forKey: stream.id)
         return .stream(stream)
     }
 

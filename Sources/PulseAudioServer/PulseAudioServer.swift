@@ -77,7 +77,8 @@ public final class PulseAudioServer: SoundServer {
         let tracker = GraphTracker(context: context, batch: { [weak self] in self?.batch ?? 0 }, emit: emit)
         let store = RestoreStore(context: context, emit: emit)
         let meters = PeakMeters(
-            context: context, opened: { [unowned tracker] in tracker.isOurs($0) },
+            context: context, place: { [unowned tracker] in tracker.meterPlace(of: $0) },
+            opened: { [unowned tracker] in tracker.isOurs($0) },
             report: { [weak self] in self?.onEvent?(.level($0, peak: $1)) })
         let cork = CorkTrigger(
             context: context, store: store, tracker: tracker, report: { [weak self] in self?.fail($0, $1) })

@@ -5,7 +5,7 @@ import CPulse
 ///
 /// Owns libpulse's stream; its callbacks are unretained and taken away in `close`, which `deinit` makes sure of.
 final class RecordStream {
-    enum Place {
+    enum Place: Equatable {
         /// One sink input, before it is mixed with others.
         case sinkInput(UInt32)
         /// A source, by name.

@@ -92,13 +92,19 @@ static pa_operation *tag(struct stream *stream, const char *pair, struct request
     return operation;
 }
 
+static pa_operation *mute(struct stream *stream, int muted, struct request *request) {
+    uint32_t index = pa_stream_get_index(stream->handle);
+    return stream->records ? pa_context_set_source_output_mute(context, index, muted, on_context, request)
+                           : pa_context_set_sink_input_mute(context, index, muted, on_context, request);
+}
+
 static pa_operation *operate(struct stream *stream, const char *command, const char *value, struct request *request) {
     uint32_t index = pa_stream_get_index(stream->handle);
     if (!strcmp(command, "cork")) return pa_stream_cork(stream->handle, 1, on_stream, request);
     if (!strcmp(command, "uncork")) return pa_stream_cork(stream->handle, 0, on_stream, request);
     if (!strcmp(command, "tag")) return tag(stream, value, request);
-    if (!strcmp(command, "mute")) return pa_context_set_sink_input_mute(context, index, 1, on_context, request);
-    if (!strcmp(command, "unmute")) return pa_context_set_sink_input_mute(context, index, 0, on_context, request);
+    if (!strcmp(command, "mute")) return mute(stream, 1, request);
+    if (!strcmp(command, "unmute")) return mute(stream, 0, request);
     if (!strcmp(command, "volume")) {
         pa_cvolume volume;
         pa_cvolume_set(&volume, stream->channels, pa_sw_volume_from_linear(atof(value)));

@@ -21,6 +21,9 @@ final class RandomRun {
     private var microphone: DeviceID
     private var pids: [String: Int32] = [:]
     private var claims: [ClaimID] = []
+    /// The processes of claims whose holders have any, and the claims with advanced ducking.
+    private var owners: [ClaimID: Int32] = [:]
+    private var advanced: Set<ClaimID> = []
     private var isOff = false
     private var daemonReturns: LoopInstant?
     private var connectedSince: LoopInstant?
@@ -71,7 +74,9 @@ final class RandomRun {
             settings.timing.hold = .zero
             settings.timing.fadeDown = .zero
         }
-        settings.timing.silence = [.voice: .seconds(3), .speech: .seconds(1), .alarm: .seconds(2)]
+        settings.timing.silence = [
+            .voice: .seconds(3), .speech: .seconds(1), .alarm: .seconds(2), .advanced: .milliseconds(700),
+        ]
         return settings
     }
 
@@ -108,7 +113,8 @@ final class RandomRun {
         case 76..<84: withStream { setLoudness($0) }
         case 84..<86: changeDefault()
         case 86..<90: acquire()
-        case 90..<94: release()
+        case 90..<93: release()
+        case 93: setDucking()
         case 94: switchOnOrOff()
         case 95..<97: killDaemon()
         case 97: if Int.random(in: 0..<4, using: &random) == 0 { restartServer() }
@@ -234,8 +240,14 @@ final class RandomRun {
 
     private func setLoudness(_ id: StreamID) {
         let loudness = Bool.random(using: &random) ? 0.7 : 0
-        note("plays at \(loudness)", id)
-        for server in [real, shadow] { server.setLoudness(id, loudness) }
+        note(id.direction == .output ? "plays at \(loudness)" : "there is \(loudness) in the microphone", id)
+        for server in [real, shadow] {
+            if id.direction == .output {
+                server.setLoudness(id, loudness)
+            } else {
+                server.setSound(in: microphone, loudness)
+            }
+        }
     }
 
     /// An event of the stream that is about nothing that matters.
@@ -252,8 +264,24 @@ final class RandomRun {
     private func acquire() {
         let kinds: [AudioSessionClientKind] = [.call, .groupCall, .recording, .speech, .alarm, .playback]
         guard let policy = session.policy, let kind = kinds.randomElement(using: &random) else { return }
-        note("a program acquires \(kind)")
-        if let id = try? policy.core.acquire(kind, owner: ClaimOwner(name: "holder")) { claims.append(id) }
+        let program = Bool.random(using: &random) ? pids.sorted { $0.key < $1.key }.randomElement(using: &random) : nil
+        let owner = ClaimOwner(name: program?.key ?? "holder", pid: program?.value)
+        let ducking = AudioSessionDucking(isAdvanced: Bool.random(using: &random))
+        note("\(owner.name) acquires \(kind), advanced \(ducking.isAdvanced)")
+        guard let id = try? policy.core.acquire(kind, owner: owner, options: ClaimOptions(ducking: ducking)) else {
+            return
+        }
+        claims.append(id)
+        owners[id] = program?.value
+        if ducking.isAdvanced { advanced.insert(id) }
+    }
+
+    private func setDucking() {
+        guard let id = claims.randomElement(using: &random) else { return }
+        let isAdvanced = Bool.random(using: &random)
+        note("\(id) is advanced \(isAdvanced)")
+        session.policy?.core.setDucking(id, AudioSessionDucking(isAdvanced: isAdvanced))
+        if isAdvanced { advanced.insert(id) } else { advanced.remove(id) }
     }
 
     private func release() {
@@ -275,6 +303,7 @@ final class RandomRun {
         contested.formUnion(keys.values)
         session.killDaemon()
         claims = []
+        advanced = []
         isOff = false
         connectedSince = nil
         daemonReturns = session.loop.now + .milliseconds(Int.random(in: 0...3000, using: &random))
@@ -335,6 +364,7 @@ final class RandomRun {
         }
         if let stray = real.strayOperations.first { fault("an operation on a stream known to be gone: \(stray)") }
         guard isWatched else { return }
+        checkMicrophoneMeters()
         for (id, state) in real.streams where (grace[id] ?? LoopInstant(nanoseconds: 0)) < session.loop.now {
             guard let own = shadow.streams[id] else { continue }
             let isLouder = zip(state.heard, own.heard).contains { $0 > $1 * 1.0001 + 1e-6 }
@@ -348,6 +378,18 @@ final class RandomRun {
             {
                 fault("\(id) is overridden at \(state.info.volume) and its user left it at \(own.info.volume)", id)
             }
+        }
+    }
+
+    /// A microphone is listened to for those who hold a claim with advanced ducking, and while they use it.
+    private func checkMicrophoneMeters() {
+        let listeners = Set(claims.filter(advanced.contains).compactMap { owners[$0] }.map(String.init))
+        for id in session.connection?.meters ?? [] where id.direction == .input {
+            guard (grace[id] ?? LoopInstant(nanoseconds: 0)) < session.loop.now else { continue }
+            let stream = real[id]
+            let isUsed = stream?.isCorked == false && stream?.isMuted == false
+            let isHolders = listeners.contains(stream?.properties["application.process.id"] ?? "")
+            if stream != nil, !isUsed || !isHolders || isOff { fault("\(id) is metered for nobody", id) }
         }
     }
 

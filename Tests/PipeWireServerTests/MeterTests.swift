@@ -74,4 +74,86 @@ import Testing
             }
         }
     }
+
+    @Test func theMeterOfACaptureHearsItsSourceAndFollowsItToAnother() async throws {
+        try await onOwnThread {
+            let server = try PrivateServer()
+            try server.output("pactl", "load-module", "module-remap-source", "source_name=throat", "master=hs.monitor")
+            let watched = try Watched(server)
+            let tone = try Tone(server.directory, frequency: 600)
+            try server.start("pw-cat", "-p", "--target", "hs", "-P", "{ node.name = tone }", tone.path)
+            _ = try watched.playing("tone")
+            try watched.wait("the microphone") { $0.device(named: "throat") != nil }
+            try server.start(
+                "pw-cat", "-r", "--target", "throat", "-P", "{ node.name = capture }",
+                server.directory.appending(path: "capture.wav").path)
+            let id = try watched.playing("capture", .input)
+            watched.server.setMeters([id])
+            func heard(_ what: String, _ fits: @escaping (Double) -> Bool) throws {
+                watched.forget()
+                try watched.wait(what) {
+                    ($0.levels[id] ?? []).suffix(3).count == 3 && $0.levels[id]?.suffix(3).allSatisfy(fits) == true
+                }
+            }
+            try heard("the sound") { $0 > 0.2 }
+            // Its own mute is its program's business: the source is what is heard.
+            try server.output("pactl", "set-source-output-mute", "\(id)", "1")
+            try watched.wait("the mute") { try $0.stream(id).isMuted }
+            try heard("the sound still") { $0 > 0.2 }
+            for (source, isSilent) in [("mic", true), ("throat", false)] {
+                try watched.wait("the move to \(source)") { watched in
+                    try server.output("pactl", "move-source-output", "\(id)", source)
+                    return try watched.stream(id).device == watched.device(named: source)?.id
+                }
+                try heard("what \(source) has") { ($0 == 0) == isSilent }
+            }
+            let captures = watched.graph.streams.values.filter {
+                $0.properties["node.name"]?.hasPrefix("sordino") == true
+            }
+            #expect(captures.isEmpty, "the meter is no part of the graph")
+            watched.server.setMeters([])
+            try watched.wait("the meter's end") { _ in
+                try !server.output("pactl", "list", "source-outputs").contains("sordino.meter")
+            }
+        }
+    }
+
+    @Test func anotherProgramSeesTheMeterOfAMicrophoneAsAMonitor() async throws {
+        try await onOwnThread {
+            let server = try PrivateServer()
+            let watched = try Watched(server)
+            try server.start(
+                "pw-cat", "-r", "--target", "mic", "-P", "{ node.name = capture }",
+                server.directory.appending(path: "capture.wav").path)
+            let id = try watched.playing("capture", .input)
+            watched.server.setMeters([id])
+            try watched.wait("levels") { ($0.levels[id]?.count ?? 0) > 0 }
+            let other = try Watched(server)
+            let meters = other.graph.streams.values.filter { $0.properties["node.name"]?.hasPrefix("sordino") == true }
+            #expect(meters.count == 1)
+            for property in ["stream.monitor", "node.virtual", "node.passive"] {
+                #expect(meters.first?.properties[property] == "true", "\(property)")
+            }
+        }
+    }
+
+    /// Where the stream has just been unlinked a meter has nothing to hear, and gets it with the next link.
+    @Test func aCaptureThatIsNotLinkedYetIsMeteredOnceItIs() async throws {
+        try await onOwnThread {
+            let server = try PrivateServer()
+            let watched = try Watched(server)
+            watched.onEvent = { event in
+                guard case .changed(let changes) = event else { return }
+                for case .stream(let stream) in changes where stream.id.direction == .input {
+                    watched.server.setMeters([stream.id])
+                }
+            }
+            try server.start(
+                "pw-cat", "-r", "--target", "mic", "-P", "{ node.name = capture }",
+                server.directory.appending(path: "capture.wav").path)
+            let id = try watched.playing("capture", .input)
+            try watched.wait("levels") { ($0.levels[id]?.count ?? 0) > 2 }
+            #expect(watched.levels[id]?.max() == 0)
+        }
+    }
 }

@@ -78,4 +78,79 @@ import Testing
         #expect(watcher.lost.isEmpty)
         #expect(watcher.failures.isEmpty)
     }
+
+    @Test func `The meter of a capture hears its source, whatever the capture's mute, and follows it to another`()
+        throws
+    {
+        let pulse = try PrivatePulse(extra: [
+            "load-module module-remap-source source_name=mic master=hs.monitor",
+            "load-module module-null-source source_name=silence",
+        ])
+        try pulse.play(role: "event", sink: "hs")
+        // The second one stays, and with it the short latency of the sink.
+        for role in ["phone", "production"] {
+            _ = try pulse.run("parec", ["--raw", "--device=mic", "--latency-msec=20", "--property=media.role=\(role)"])
+        }
+        let watcher = try Watcher(pulse.address)
+        func capture() -> ServerStream? { watcher.inputs.first { $0.properties["media.role"] == "phone" } }
+        try watcher.wait("the captures") { capture() != nil && watcher.inputs.count == 3 }
+        let id = try #require(capture()?.id)
+        watcher.server.setMeters([id])
+        func heard(_ fits: @escaping (Double) -> Bool) -> () -> Bool {
+            { watcher.levels.contains { $0.stream == id && fits($0.peak) } }
+        }
+        try watcher.wait("the sound", heard { abs($0 - 0.5) < 0.03 })
+        try pulse.pactl("set-source-output-mute", id.description, "1")
+        try watcher.wait("the mute") { capture()?.isMuted == true }
+        watcher.levels = []
+        try watcher.wait("the sound still", heard { abs($0 - 0.5) < 0.03 })
+        for (source, isSilent) in [("silence", true), ("mic", false)] {
+            try pulse.pactl("move-source-output", id.description, source)
+            try watcher.wait("moved") { capture()?.device == watcher.device(source)?.id }
+            watcher.levels = []
+            try watcher.wait("what \(source) has") {
+                let last = watcher.levels.suffix(10)
+                return last.count == 10 && (last.map(\.peak).max() ?? 0 > 0.4) == !isSilent
+            }
+        }
+        // Nothing of the meter is in the graph: the captures and the remap's own stream are.
+        #expect(watcher.inputs.count == 3 && watcher.failures.isEmpty)
+        watcher.server.setMeters([])
+        try watcher.settle()
+        #expect(try !pulse.pactl("list", "source-outputs").contains("sordino.internal"))
+    }
+
+    @Test func `Another program sees the meter of a microphone as a meter`() throws {
+        let pulse = try PrivatePulse(extra: ["load-module module-null-source source_name=mic"])
+        _ = try pulse.run("parec", ["--raw", "--device=mic", "--property=media.role=phone"])
+        let watcher = try Watcher(pulse.address)
+        try watcher.wait("the capture") { watcher.inputs.count == 1 }
+        let id = try #require(watcher.inputs.first?.id)
+        watcher.server.setMeters([id])
+        try watcher.wait("reports") { !watcher.levels.isEmpty }
+        let seen = try Watcher(pulse.address).inputs.filter { $0.id != id }
+        #expect(seen.count == 1 && seen.first?.resampleMethod == "peaks")
+        #expect(seen.first?.properties["sordino.internal"] == "1")
+    }
+
+    @Test func `A source that goes takes the meter of its capture along, and the capture's next source gets it`() throws
+    {
+        let pulse = try PrivatePulse(extra: ["load-module module-null-source source_name=fallback"])
+        let module = try pulse.pactl("load-module", "module-remap-source", "source_name=mic", "master=hs.monitor")
+        try pulse.pactl("load-module", "module-rescue-streams")
+        try pulse.pactl("set-default-source", "fallback")
+        try pulse.play(role: "event", sink: "hs")
+        _ = try pulse.run("parec", ["--raw", "--device=mic", "--latency-msec=20", "--property=media.role=phone"])
+        let watcher = try Watcher(pulse.address)
+        func capture() -> ServerStream? { watcher.inputs.first { $0.properties["media.role"] == "phone" } }
+        try watcher.wait("the capture") { capture() != nil }
+        let id = try #require(capture()?.id)
+        watcher.server.setMeters([id])
+        try watcher.wait("the sound") { watcher.levels.contains { $0.peak > 0.4 } }
+        try pulse.pactl("unload-module", module)
+        try watcher.wait("rescued") { capture().map { $0.device == watcher.device("fallback")?.id } == true }
+        watcher.levels = []
+        try watcher.wait("its silence") { watcher.levels.count > 5 && watcher.levels.allSatisfy { $0.peak == 0 } }
+        #expect(watcher.lost.isEmpty && watcher.failures.isEmpty)
+    }
 }

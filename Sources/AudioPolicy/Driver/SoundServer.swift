@@ -43,7 +43,8 @@ public protocol SoundServer: AnyObject {
     /// `ServerStream.includesBatch` refers to: 1, 2, 3, …
     @discardableResult
     func perform(_ operations: [ServerOperation]) -> UInt64
-    /// Meters exactly these playback streams from now on, at 25 Hz, without waking a device or showing up as a recorder.
+    /// Meters exactly these streams from now on, at 25 Hz, without waking a device or showing up as a recorder: what a
+    /// playback stream plays, and the source that a capture stream listens to, wherever it is moved.
     func setMeters(_ streams: Set<StreamID>)
 }
 
@@ -52,7 +53,8 @@ public enum SoundServerEvent: Sendable {
     case connected(ServerInfo, ServerGraph)
     /// What has changed since, in the server's order; all that one wake-up brought.
     case changed([GraphChange])
-    /// The greatest absolute sample of a metered stream since the last report, linear, after its volume was applied.
+    /// The greatest absolute sample of a metered stream since the last report, linear, after the volume of a playback
+    /// stream, or of a capture stream's source, was applied.
     case level(StreamID, peak: Double)
     /// An operation that the server turned down. An object that is gone is a normal result.
     case failed(ServerOperation, ServerFailure)

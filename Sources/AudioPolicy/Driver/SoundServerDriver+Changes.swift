@@ -15,6 +15,9 @@ extension SoundServerDriver {
                 {
                     reconciler?.flatChanges[device.id] = (new / old, loop.now)
                 }
+                if device.id.direction == .input, device.isMuted != graph.devices[device.id]?.isMuted {
+                    dirtyClaims.formUnion(advanced.claims)
+                }
                 if topology.setDevice(device) { everythingIsDirty = true }
                 if setLoudspeaker(device) { everythingIsDirty = true }
             case .deviceRemoved(let id):
@@ -63,7 +66,7 @@ extension SoundServerDriver {
 
     private func forget(_ id: StreamID) {
         playerPauses.removed(id) { planned(id) }
-        if let claim = claim(of: id) { dirtyClaims.insert(claim) }
+        dirtyClaims.formUnion(claims(touchedBy: id))
         reconciler?.removed(id, restoreKey: graph.streams[id]?.restoreKey, now: loop.now)
         records[id] = nil
         movedStreams.remove(id)

@@ -32,6 +32,34 @@ extension SoundServerDriver {
         streams(of: claim).filter { graph.streams[$0]?.isCorked == false }
     }
 
+    /// The claims that a change of a stream may make others: the one that it belongs to, and all of a microphone's holder.
+    func claims(touchedBy id: StreamID) -> Set<ClaimID> {
+        var touched: Set<ClaimID> = id.direction == .input ? classifier[id]?.ownersClaims ?? [] : []
+        if let claim = claim(of: id) { touched.insert(claim) }
+        return touched
+    }
+
+    /// What can be heard now of those who speak under a claim with advanced ducking: its own playback, and the microphones
+    /// that its holder captures. `nil`: nobody needs to listen, or there has been no such stream yet, heard or not.
+    func openVoices(of claim: Claim, _ holder: EffectHolder) -> Set<StreamID>? {
+        guard claim.options.ducking.isAdvanced, isEnabled, planner.hasEffects(holder) else { return nil }
+        let voices = classifier.streams(coveredBy: claim.id).filter { id in
+            id.direction == .output
+                ? explicitClaim(of: id) == claim.id : classifier[id]?.capture == .microphone
+        }
+        guard !voices.isEmpty || advanced.isListening(to: claim.id) else { return nil }
+        return voices.filter { id in
+            guard let stream = graph.streams[id] else { return false }
+            return id.direction == .output ? isOpen(stream) : hears(stream)
+        }
+    }
+
+    /// Whether something can reach a capture's program. Whoever has muted it or its source, it hears nobody.
+    private func hears(_ capture: ServerStream) -> Bool {
+        guard !capture.isCorked, !capture.isMuted, capture.softGain?.isMuted != true else { return false }
+        return capture.device.flatMap { graph.devices[$0] }?.isMuted != true
+    }
+
     /// The devices that a claim without a voice of its own asks for; `nil`: everywhere.
     func wishedOutputs(of claim: Claim) -> Set<DeviceID>? {
         let type: DeviceType

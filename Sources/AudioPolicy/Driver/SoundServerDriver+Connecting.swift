@@ -78,6 +78,7 @@ extension SoundServerDriver {
         routeWatch.forget()
         startClassifier()
         observed.removeAll()
+        advanced.removeAll()
         meters.removeAll()
         playerPauses.serverLost()
         voiceOutputs.removeAll()

@@ -53,6 +53,7 @@ extension SoundServerDriver {
             reconciler?.healsRestoreEntries = settings.restoreEntries == .heal
             startClassifier()
             observed.setSettings(settings)
+            advanced.setSettings(settings)
             guard let kind = info?.kind else { return }
             _ = classifier.update(Self.changes(of: graph), graph: graph, kind: kind)
             planner.foreignPolicies =

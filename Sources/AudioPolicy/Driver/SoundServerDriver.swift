@@ -49,6 +49,7 @@ public final class SoundServerDriver: AudioSessionDriver {
     var topology = OutputTopology()
     var planner: SessionPlanner
     var observed: ObservedClaims
+    var advanced: AdvancedClaims
     var reconciler: Reconciler?
     var records: [StreamID: StreamRecord] = [:]
     var ledger: Ledger
@@ -99,6 +100,7 @@ public final class SoundServerDriver: AudioSessionDriver {
         classifier = StreamClassifier(settings: settings, processes: processes)
         planner = SessionPlanner(settings: settings)
         observed = ObservedClaims(settings: settings)
+        advanced = AdvancedClaims(settings: settings)
         ledger = Ledger(reading: store.read())
         playerPauses = PlayerPauses(left: ledger.players)
     }
@@ -133,7 +135,11 @@ public final class SoundServerDriver: AudioSessionDriver {
             turn { connected(info, graph) }
             observed.isStarting = false
         case .changed(let changes): turn { changed(changes) }
-        case .level(let stream, let peak): turn { observed.level(stream, peak: peak, now: loop.now) }
+        case .level(let stream, let peak):
+            turn {
+                observed.level(stream, peak: peak, now: loop.now)
+                advanced.level(stream, peak: peak, now: loop.now)
+            }
         case .failed(let operation, let failure): turn { failed(operation, failure) }
         case .lost(let failure): turn { lost(failure) }
         }
@@ -193,8 +199,9 @@ public final class SoundServerDriver: AudioSessionDriver {
         if everythingIsDirty {
             dirtyClaims.formUnion(claims.keys)
         } else {
-            for id in dirtyStreams { if let claim = claim(of: id) { dirtyClaims.insert(claim) } }
+            for id in dirtyStreams { dirtyClaims.formUnion(claims(touchedBy: id)) }
         }
+        dirtyClaims.formUnion(advanced.takeChanges())
         for id in dirtyClaims where updateHolder(id) { everythingIsDirty = true }
         dirtyClaims.removeAll(keepingCapacity: true)
     }
@@ -205,15 +212,18 @@ public final class SoundServerDriver: AudioSessionDriver {
 
     func updateRecord(_ id: StreamID) {
         guard let stream = graph.streams[id], let classification = classifier[id] else { return }
-        let baseline = reconciler?.baseline(of: stream)
         let isPlaying = !stream.isCorked || reconciler?.isCorkedByUs(id) == true || playerPauses.isPaused(id)
         var record = records[id] ?? StreamRecord()
         if reconciler?.startedAgain.remove(id) != nil { record.playingSince = nil }
         if playerPauses.startedAgain.remove(id) != nil { record.playingSince = nil }
         if !isPlaying { record.playingSince = nil } else if record.playingSince == nil { record.playingSince = moment }
         records[id] = record
-        let isActive = !stream.isCorked && !(baseline?.isMuted ?? stream.isMuted)
-        observed.setMember(id, member(stream, classification, isActive: isActive), now: loop.now)
+        observed.setMember(id, member(stream, classification, isActive: isOpen(stream)), now: loop.now)
+    }
+
+    /// Whether it plays or records something, as far as its program and its user have it.
+    func isOpen(_ stream: ServerStream) -> Bool {
+        !stream.isCorked && !(reconciler?.baseline(of: stream).isMuted ?? stream.isMuted)
     }
 
     private func member(
@@ -233,15 +243,18 @@ public final class SoundServerDriver: AudioSessionDriver {
     private func updateHolder(_ id: ClaimID) -> Bool {
         guard let entry = claims[id], entry.claim.counts else {
             countingSince[id] = nil
+            advanced.set(id, open: nil, now: loop.now)
             return planner.removeHolder(id)
         }
         let since = countingSince[id] ?? moment
         countingSince[id] = since
-        return planner.setHolder(
-            EffectHolder(
-                id: id, kind: entry.claim.kind, origin: entry.claim.origin,
-                ownerKey: entry.observed?.owner ?? "claim:\(id)", since: since, outputs: outputs(of: entry),
-                level: settings.level(entry.claim.options.ducking)))
+        var holder = EffectHolder(
+            id: id, kind: entry.claim.kind, origin: entry.claim.origin,
+            ownerKey: entry.observed?.owner ?? "claim:\(id)", since: since, outputs: outputs(of: entry),
+            level: settings.level(entry.claim.options.ducking))
+        advanced.set(id, open: openVoices(of: entry.claim, holder), now: loop.now)
+        holder.isSilent = advanced.isSilent(id)
+        return planner.setHolder(holder)
     }
 
     /// The physical outputs of a claim's voice; those it had last while it is only held on to.
@@ -267,8 +280,9 @@ public final class SoundServerDriver: AudioSessionDriver {
             reconciler.closeStored(in: graph, now: loop.now)
             reconciler.ledger.flush(to: store)
             store.operationsSent()
-            if meters != observed.metered {
-                meters = observed.metered
+            let metered = observed.metered.union(advanced.metered)
+            if meters != metered {
+                meters = metered
                 server?.setMeters(meters)
             }
         } else {
@@ -286,8 +300,9 @@ public final class SoundServerDriver: AudioSessionDriver {
 
     private func setTimer() {
         let now = loop.now
-        let deadline = [observed.nextDeadline, reconciler?.nextStep(after: now), playerPauses.nextDeadline]
-            .compactMap { $0 }.min()
+        let deadline = [
+            observed.nextDeadline, advanced.nextDeadline, reconciler?.nextStep(after: now), playerPauses.nextDeadline,
+        ].compactMap { $0 }.min()
         guard deadline != timerDeadline else { return }
         timer?.cancel()
         timerDeadline = deadline
@@ -295,7 +310,10 @@ public final class SoundServerDriver: AudioSessionDriver {
             loop.schedule(at: deadline) { [unowned self] in
                 timer = nil
                 timerDeadline = nil
-                turn { observed.advance(to: loop.now) }
+                turn {
+                    observed.advance(to: loop.now)
+                    advanced.advance(to: loop.now)
+                }
             }
         }
     }

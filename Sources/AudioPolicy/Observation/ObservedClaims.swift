@@ -35,9 +35,7 @@ struct ObservedClaims {
         var streams: Set<StreamID> = []
         var active: Set<StreamID> = []
         var phase = Phase.idle
-        var lastSound: LoopInstant?
-        /// A meter that reports nothing proves no silence.
-        var lastReport: LoopInstant?
+        var ear = Ear()
         var silenceDeadline: LoopInstant?
 
         var counts: Bool {
@@ -55,9 +53,6 @@ struct ObservedClaims {
             }
         }
     }
-
-    /// Below −60 dBFS a stream is silent.
-    static let silenceThreshold = 0.001
 
     private var timing = PolicySettings.Timing()
     /// Kinds that act on others: only these wait, hold and are listened to.
@@ -122,11 +117,7 @@ struct ObservedClaims {
     /// A meter's report.
     mutating func level(_ id: StreamID, peak: Double, now: LoopInstant) {
         guard let key = members[id]?.key, var entry = watched[key], entry.active.contains(id) else { return }
-        entry.lastReport = now
-        if peak >= Self.silenceThreshold {
-            entry.lastSound = now
-            if entry.phase == .unheard { entry.phase = .counting }
-        }
+        if entry.ear.hear(peak, now: now), entry.phase == .unheard { entry.phase = .counting }
         watched[key] = entry
         settle(key, now: now)
     }
@@ -199,7 +190,7 @@ struct ObservedClaims {
             entry.phase = .attack(until: now + timing.attack)
         } else {
             entry.phase = .counting
-            entry.lastSound = now
+            entry.ear.begin(now: now)
         }
     }
 
@@ -217,15 +208,10 @@ struct ObservedClaims {
         switch entry.phase {
         case .attack:
             entry.phase = .counting
-            entry.lastSound = now
+            entry.ear.begin(now: now)
         case .holding: entry.phase = .idle
         case .counting:
-            if let silence = silence(key), let lastSound = entry.lastSound {
-                let heardNothing = entry.lastReport.map { $0 > lastSound } ?? false
-                if lastSound + silence <= now {
-                    if heardNothing { entry.phase = .unheard } else { entry.lastSound = now }
-                }
-            }
+            if let silence = silence(key), entry.ear.hasBeenSilent(for: silence, now: now) { entry.phase = .unheard }
         case .idle, .unheard: break
         }
         watched[key] = entry
@@ -238,10 +224,9 @@ struct ObservedClaims {
     private mutating func settle(_ key: Key, now: LoopInstant) {
         guard var entry = watched[key] else { return }
         if entry.phase == .counting, isListenedTo(key), let silence = silence(key) {
-            let lastSound = entry.lastSound ?? now
-            entry.lastSound = lastSound
+            let end = entry.ear.deadline(after: silence, now: now)
             // Sound comes 25 times a second: the deadline follows it lazily, when it is reached.
-            if entry.silenceDeadline.map({ $0 <= now }) ?? true { entry.silenceDeadline = lastSound + silence }
+            if entry.silenceDeadline.map({ $0 <= now }) ?? true { entry.silenceDeadline = end }
         } else {
             entry.silenceDeadline = nil
         }

@@ -31,6 +31,8 @@ struct EffectHolder: Equatable, Sendable {
     var outputs: Set<DeviceID>?
     /// What each duck of the claim's is instead of the table's, where its holder says so.
     var level: Decibels?
+    /// Nobody speaks: it turns nobody down for the time being. What it pauses or mutes stays so.
+    var isSilent = false
 }
 
 /// A playback or capture stream, as the planner needs it.
@@ -63,7 +65,7 @@ struct SessionPlanner {
 
     mutating func removeHolder(_ id: ClaimID) -> Bool { holders.removeValue(forKey: id) != nil }
 
-    private func hasEffects(_ holder: EffectHolder) -> Bool {
+    func hasEffects(_ holder: EffectHolder) -> Bool {
         if holder.kind == .recording && holder.origin == .observed { return settings.observedRecordingEffects }
         // A kind without a row of its own may still be named by somebody's rule; without either it never has effects.
         return !(settings.effects.cells[holder.kind] ?? [:]).isEmpty || settings.rulesNameHolder(holder.kind)
@@ -78,6 +80,7 @@ struct SessionPlanner {
             let effect = effect(of: holder, on: victim, kind: kind)
             guard effect != .none else { continue }
             plan.holders.insert(holder.id)
+            if holder.isSilent, case .duck = effect { continue }
             if effect == plan.effect {
                 plan.because.append(holder.id)
             } else if effect.isStronger(than: plan.effect) {

@@ -75,16 +75,22 @@ extension SoundServerDriver {
         _ id: StreamID, _ classification: StreamClassification, _ isConfined: Bool
     ) -> String {
         let alone = isConfined ? "" : "; `sordino ignore \(classification.owner.name.shown())` leaves it alone"
-        guard let record = records[id], record.plan.effect != .none else {
-            guard isEnabled else { return "Nothing is done to it: Sordino is off." }
-            return routeSentence(id, subject: "It").map { "\($0)." } ?? "Nothing is done to it."
-        }
-        let holders = record.plan.because.compactMap { claims[$0]?.claim }
+        guard isEnabled else { return "Nothing is done to it: Sordino is off." }
+        let untouched = routeSentence(id, subject: "It").map { "\($0)." } ?? "Nothing is done to it."
+        guard let record = records[id] else { return untouched }
+        let isDone = record.plan.effect != .none
+        let responsible =
+            isDone ? record.plan.because : record.plan.holders.sorted().filter { planner.holders[$0]?.isSilent == true }
+        guard !responsible.isEmpty else { return untouched }
+        let holders = responsible.compactMap { claims[$0]?.claim }
             .map { "\(isConfined ? ConfinedView.name : $0.owner.name.shown()) (\($0.kind.rawValue), \($0.id))" }
             .joined(separator: " and ")
         if reconciler?.isOverridden(id) == true {
             return
                 "It would give way to \(holders), but somebody has changed it since: it is left as it is until they are gone."
+        }
+        guard isDone else {
+            return "Nothing is done to it now: it gives way to \(holders) while somebody speaks\(alone)."
         }
         let action =
             switch record.plan.effect {

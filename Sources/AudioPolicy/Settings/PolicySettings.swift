@@ -34,10 +34,13 @@ public struct PolicySettings: Sendable {
         public var fadeUp: Duration = .milliseconds(500)
         /// How long an observed claim's effects outlive it.
         public var hold: Duration = .milliseconds(500)
-        /// Silence after which an observed claim stops counting.
+        /// Silence after which an observed claim stops counting, or a claim with advanced ducking lets others come back up.
+        /// Who speaks makes pauses of a second between sentences.
         public var silence: [AudioSessionClientKind.SilenceGroup: Duration] = [
-            .voice: .seconds(30), .speech: .seconds(1), .alarm: .seconds(5),
+            .voice: .seconds(30), .speech: .seconds(1), .alarm: .seconds(5), .advanced: .milliseconds(1500),
         ]
+
+        var hang: Duration { silence[.advanced] ?? .zero }
 
         public init() {}
     }

@@ -44,7 +44,9 @@ final class HoldCommand {
             kind, output: output,
             options: .init(
                 name: invocation.value("name") ?? command.first.map(Self.fileName),
-                claim: ClaimOptions(isInterrupting: invocation.has("interrupting"))), loop: loop)
+                claim: ClaimOptions(
+                    isInterrupting: invocation.has("interrupting"),
+                    ducking: AudioSessionDucking(isAdvanced: invocation.has("ducking-advanced")))), loop: loop)
     }
 
     private static func fileName(_ path: String) -> String { String(path.split(separator: "/").last ?? "command") }

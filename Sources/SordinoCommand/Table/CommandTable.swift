@@ -105,6 +105,7 @@ enum CommandTable {
             .value("name", "NAME", .word, "what the claim's owner is called; by default the command's name"),
             .value("for", "SECONDS", .seconds, "hold the claim no longer than this"),
             .flag("interrupting", "interrupt the calls and recordings of others while it is held"),
+            .flag("ducking-advanced", "turn others down only while somebody speaks, on either side"),
             .flag("verbose", "say on the standard error what the claim is told, a line for each event"),
         ],
         argument: ArgumentSpec(
