@@ -16,8 +16,12 @@ func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target
 }
 
 /// Tests, one target for each target that is tested.
-func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
-    .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: settings)
+func tests(
+    _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], linking libraries: [String] = []
+) -> Target {
+    .testTarget(
+        name: name, dependencies: dependencies, exclude: exclude, swiftSettings: settings,
+        linkerSettings: libraries.map { .linkedLibrary($0) })
 }
 
 /// A small program in C that tests or the benchmark run.
@@ -54,7 +58,8 @@ let package = Package(
         library("AudioPolicyConfiguration", ["AudioPolicy", "AudioSession", "CSPAJSON"]),
         library("LinuxProcesses", ["AudioPolicy"]),
         library("SystemEventLoop", ["EventLoop", "CSystemd"]),
-        library("PulseAudioServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
+        .target(name: "CPulseLoader", cSettings: [.treatAllWarnings(as: .error)]),
+        library("PulseAudioServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse", "CPulseLoader"]),
         library("PipeWireServer", ["AudioPolicy", "EventLoop", "SystemEventLoop", "CPipeWire"]),
         library("SessionBus", ["AudioPolicy", "AudioSession", "EventLoop", "SystemEventLoop", "CSystemd"]),
         library(
@@ -115,7 +120,10 @@ let package = Package(
             "AudioPolicyConfigurationTests", ["AudioPolicyConfiguration", "AudioPolicy", "AudioSession"],
             exclude: ["Fixtures"]),
         tests("LinuxProcessesTests", ["LinuxProcesses", "AudioPolicy"]),
-        tests("PulseAudioServerTests", ["PulseAudioServer", "AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse"]),
+        tests(
+            "PulseAudioServerTests",
+            ["PulseAudioServer", "AudioPolicy", "EventLoop", "SystemEventLoop", "CPulse", "CPulseLoader"],
+            linking: ["pulse"]),
         tests(
             "PipeWireServerTests",
             ["PipeWireServer", "AudioPolicy", "EventLoop", "SystemEventLoop", "sordino-testplayer"]),

@@ -48,7 +48,7 @@ extension RegistryMirror {
             for device in devices where !node.reportedDevices.contains(device) { changes.append(.device(device)) }
             if node.reportedDevices.isEmpty { areDefaultsQueued = true }
             node.reportedDevices = devices
-            roleNodes[node.id] = isRoleNode(node) ? node.name : nil
+            roleSinks[node.id] = RoleSink(node)
         }
     }
 
@@ -76,23 +76,13 @@ extension RegistryMirror {
         changes.append(.defaults(output: output, input: input))
     }
 
-    /// A role policy of the session manager's (0.5.4 and later, off by default) ducks on its own.
     private func reportPolicies(to changes: inout [GraphChange]) {
-        let policies =
-            roleNodes.isEmpty
-            ? []
-            : [
-                ForeignPolicy(
-                    name: "wireplumber-role-policy", arguments: roleNodes.values.sorted().joined(separator: " "))
-            ]
+        let policies = roleSinks.values.sorted { $0.serial < $1.serial }.compactMap {
+            $0.policy(among: roleSinks.values)
+        }
         guard policies != reportedPolicies else { return }
         reportedPolicies = policies
         changes.append(.foreignPolicies(policies))
-    }
-
-    private func isRoleNode(_ node: NodeObject) -> Bool {
-        node["policy.role-based.priority"] != nil
-            || (node["device.intended-roles"] != nil && node["node.link-group"] != nil)
     }
 
     // MARK: Making what is reported

@@ -35,8 +35,8 @@ final class RegistryMirror {
     private var unbound: [NodeObject] = []
     private(set) var metadata: MetadataObject?
     private(set) var links = LinkTable()
-    /// Role nodes of the session manager's own policy, by global id.
-    var roleNodes: [UInt32: String] = [:]
+    /// Sinks of the session manager's own role policy, by global id.
+    var roleSinks: [UInt32: RoleSink] = [:]
 
     var queue: [Change] = []
     var areDefaultsQueued = false
@@ -202,7 +202,7 @@ final class RegistryMirror {
             nodesBySerial[node.serial] = nil
             node.close()
             metadata?.forget(id)
-            roleNodes[id] = nil
+            roleSinks[id] = nil
             if let stream = node.streamID { services.streamRemoved(stream) }
             if let stream = node.streamID, node.wasReported { queue.append(.removed(.streamRemoved(stream))) }
             queue += node.reportedDevices.map { .removed(.deviceRemoved($0.id)) }

@@ -1,5 +1,6 @@
 public import AudioPolicy
 import CPulse
+import CPulseLoader
 import EventLoop
 import Glibc
 public import SystemEventLoop
@@ -62,6 +63,9 @@ public final class PulseAudioServer: SoundServer {
     public func start() {
         guard case .idle = state else { return }
         state = .connecting
+        if let problem = cpulse_load() {
+            return lose(ServerFailure(.other, "PulseAudio's library cannot be loaded: \(String(cString: problem))"))
+        }
         do {
             let connection = try makeConnection()
             self.connection = connection

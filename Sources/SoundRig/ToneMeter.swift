@@ -193,17 +193,20 @@ public final class ToneMeter: Sendable {
         return start..<start + count
     }
 
-    /// Throws if a tone leaves a level, within `tolerance` dB, for 100 ms or more of the next `duration`. Shorter gaps
-    /// are no change of level: on a busy machine a player misses its turn now and then.
+    /// Throws if a tone leaves a level, within `tolerance` dB, for another one for 100 ms or more of the next `duration`,
+    /// or for silence for 300 ms. Shorter gaps are no change of level: on a busy machine a player misses its turn now and
+    /// then.
     public func holds(
         _ frequency: Double, at level: Double, within tolerance: Double = 0.5, channel: Int = 0,
         for duration: Duration = .milliseconds(500)
     ) async throws {
         let levels = levels(of: frequency, channel: channel, blocks: try await record(duration))
-        var off = 0
+        var (off, heard) = (0, 0)
         for value in levels {
-            off = abs(value - level) > tolerance ? off + 1 : 0
-            if off == 10 {
+            let isOff = abs(value - level) > tolerance
+            off = isOff ? off + 1 : 0
+            heard = isOff ? heard + (value > -60 ? 1 : 0) : 0
+            if heard == 10 || off == 30 {
                 throw SoundRigError("\(frequency) Hz on \(sink) did not hold \(level) dB; it went \(levels)")
             }
         }

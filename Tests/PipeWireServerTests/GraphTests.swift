@@ -105,16 +105,33 @@ import Testing
         }
     }
 
-    @Test func aRolePolicyOfTheSessionManagersIsTold() async throws {
+    @Test func aRolePolicyOfTheSessionManagersIsToldWithTheSinksThatItTurnsDown() async throws {
         try await onOwnThread {
             let server = try PrivateServer()
             let watched = try Watched(server)
-            #expect(watched.graph.foreignPolicies.isEmpty)
-            let module = try server.output(
-                "pactl", "load-module", "module-null-sink", "sink_name=role.multimedia",
-                "sink_properties=policy.role-based.priority=10 device.intended-roles=Music")
-            try watched.wait("the policy") { $0.graph.foreignPolicies.map(\.name) == ["wireplumber-role-policy"] }
-            try server.output("pactl", "unload-module", module.trimmingCharacters(in: .whitespacesAndNewlines))
+            func load(_ name: String, _ properties: String) throws -> String {
+                let module = try server.output(
+                    "pactl", "load-module", "module-null-sink", "sink_name=\(name)", "sink_properties=\(properties)")
+                return module.trimmingCharacters(in: .whitespacesAndNewlines)
+            }
+            _ = try load(
+                "role.multimedia",
+                "policy.role-based.priority=10 policy.role-based.action.lower-priority=mix device.intended-roles=Music")
+            try watched.wait("a sink") { _ in watched.device(named: "role.multimedia") != nil }
+            #expect(watched.graph.foreignPolicies.isEmpty, "it turns nothing down")
+            let sink = try #require(watched.device(named: "role.multimedia"))
+            let module = try load(
+                "role.phone",
+                "policy.role-based.priority=25 policy.role-based.action.lower-priority=duck "
+                    + "device.intended-roles='[\"Communication\",\"Phone\"]'")
+            try watched.wait("the policy") { !$0.graph.foreignPolicies.isEmpty }
+            #expect(
+                watched.graph.foreignPolicies == [
+                    ForeignPolicy(
+                        name: "wireplumber-role-policy",
+                        arguments: "trigger_roles=Communication,Phone ducking_sinks=\(sink.id.serial)")
+                ])
+            try server.output("pactl", "unload-module", module)
             try watched.wait("its end") { $0.graph.foreignPolicies.isEmpty }
         }
     }

@@ -1,4 +1,5 @@
 import CPulse
+import CPulseLoader
 import Foundation
 
 /// A client that sets any bytes as properties, which the command line tools do not.
@@ -8,6 +9,7 @@ final class HostileClient {
     private var streams: [OpaquePointer] = []
 
     init(_ address: String) throws {
+        guard cpulse_load() == nil else { throw Failure("no libpulse") }
         guard let mainloop = pa_mainloop_new(), let context = pa_context_new(pa_mainloop_get_api(mainloop), "hostile")
         else { throw Failure("no memory") }
         self.mainloop = mainloop

@@ -1,9 +1,12 @@
 import CPulse
+import CPulseLoader
 import Testing
 
 @testable import PulseAudioServer
 
 @Suite struct VolumeTests {
+    init() { #expect(cpulse_load() == nil) }
+
     @Test func `Every volume that the server can have comes back to the bit`() {
         var volume: UInt64 = 0
         // All up to four times the norm, then ever wider steps, hitting all residues.

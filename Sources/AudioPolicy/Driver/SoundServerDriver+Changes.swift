@@ -75,9 +75,12 @@ extension SoundServerDriver {
         dirtyStreams.insert(id)
     }
 
+    /// Only PulseAudio's modules can be unloaded.
+    var takesOverRoleModules: Bool { info?.kind == .pulseaudio && settings.takeOverRoleModules }
+
     private func foreignPolicies(_ policies: [ForeignPolicy]) {
-        guard policies != graph.foreignPolicies, let kind = info?.kind else { return }
-        if kind == .pulseaudio && settings.takeOverRoleModules && isEnabled {
+        guard policies != graph.foreignPolicies else { return }
+        if takesOverRoleModules && isEnabled {
             for policy in policies where policy.module != nil && !takenOver.contains(policy.name) {
                 takenOver.insert(policy.name)
                 reconciler?.takeOver(policy)

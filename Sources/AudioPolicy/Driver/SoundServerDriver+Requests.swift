@@ -57,7 +57,7 @@ extension SoundServerDriver {
             guard let kind = info?.kind else { return }
             _ = classifier.update(Self.changes(of: graph), graph: graph, kind: kind)
             planner.foreignPolicies =
-                settings.takeOverRoleModules ? [] : graph.foreignPolicies.compactMap(RolePolicy.init)
+                takesOverRoleModules ? [] : graph.foreignPolicies.compactMap(RolePolicy.init)
             dirtyStreams.formUnion(graph.streams.keys)
             everythingIsDirty = true
         }
