@@ -105,6 +105,11 @@ public final class ServerFinder {
                 failures.append(ServerFailure(.accessDenied, "\(kind.shownName)'s socket \(path) is not for this user"))
                 continue
             }
+            // It need not be asked then, nor its library be loaded.
+            if kind == .pulseaudio, rest.contains(.pipewire), places.isPulseAudioInDisguise {
+                failures.append(ServerFailure(.wrongServer, "PipeWire answers for PulseAudio, and not for itself"))
+                continue
+            }
             do {
                 let server = try make(kind)
                 return attempt(server, rest: rest, failures: failures)

@@ -39,6 +39,15 @@ public struct ServerPlaces: Equatable, Sendable {
         return forbidden ?? .absent
     }
 
+    /// Whether what listens where PulseAudio would be is PipeWire for certain. It may be without: where a service manager
+    /// has opened the socket only the server itself can say.
+    public var isPulseAudioInDisguise: Bool {
+        for case .socket(let path) in self[.pulseaudio] {
+            if let program = listener(on: path) { return program.hasPrefix("pipewire") }
+        }
+        return false
+    }
+
     public func sockets(of kinds: [ServerKind]) -> [String] {
         kinds.flatMap { self[$0] }.compactMap { if case .socket(let path) = $0 { path } else { nil } }
     }

@@ -141,6 +141,16 @@ import Testing
         }
     }
 
+    @Test(arguments: HeadlessServerKind.allCases)
+    func `libpulse is loaded beside PulseAudio alone`(kind: HeadlessServerKind) async throws {
+        try await withServer(kind) { server in
+            let daemon = try await connected(server)
+            // In pieces: its size is not known before.
+            let maps = try FileHandle(forReadingAtPath: "/proc/\(daemon.process.id)/maps")?.readToEnd()
+            #expect(String(decoding: maps ?? Data(), as: UTF8.self).contains("/libpulse.so") == (kind == .pulseaudio))
+        }
+    }
+
     @Test func `Another kind of server that appears instead is taken`() async throws {
         try await withServer(.pulseaudio) { server in
             let daemon = try await connected(server)

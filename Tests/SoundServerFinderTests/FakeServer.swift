@@ -55,7 +55,7 @@ final class FakeSocket {
         _ = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) }
         }
-        listen(descriptor, 4)
+        listen(descriptor, 128)
     }
 
     /// As a server that was killed: the socket's file stays.
