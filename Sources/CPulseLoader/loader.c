@@ -55,7 +55,7 @@ static const struct {
 static const char *problem;
 
 static void load(void) {
-    void *library = dlopen("libpulse.so.0", RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen("libpulse.so.0", RTLD_LAZY | RTLD_LOCAL);
     if (!library) problem = dlerror();
     for (size_t i = 0; !problem && i < sizeof functions / sizeof *functions; i++)
         if (!(*functions[i].slot = dlsym(library, functions[i].name))) problem = dlerror();
