@@ -35,7 +35,10 @@ guard let path = CommandLine.arguments.dropFirst().first else {
 let manager = AudioSessionManagerFactory.make(name: "Voice messages")
 let sound = FileSound(path: path)
 let player = VoiceMessagePlayer(audioSessionManager: manager, sound: sound)
-try await player.play()
+do { try await player.play() } catch {
+    print("the message is not played: \(error)")
+    exit(69)
+}
 print(await manager.diagnostics())
 await sound.waitUntilEnd()
 await player.stop()
