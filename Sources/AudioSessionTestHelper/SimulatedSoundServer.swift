@@ -108,7 +108,7 @@ public final class SimulatedSoundServer: SoundServer {
         let number = batch
         let instance = server.instance
         for (index, operation) in operations.enumerated() {
-            let isGone = operation.simulatedStream.map { goneStreams.contains($0) } ?? false
+            let isGone = operation.stream.map { goneStreams.contains($0) } ?? false
             let isLast = index == operations.count - 1
             note(operation)
             toServer.send { [self] in
@@ -134,7 +134,7 @@ public final class SimulatedSoundServer: SoundServer {
     private func answer(_ operations: [ServerOperation], _ number: UInt64) {
         toServer.send { [self] in
             carriedOut = max(carriedOut, number)
-            for id in Set(operations.compactMap(\.simulatedStream)).sorted() where server.streams[id] != nil {
+            for id in Set(operations.compactMap(\.stream)).sorted() where server.streams[id] != nil {
                 pushed(.stream(id), .change)
             }
         }
@@ -292,19 +292,6 @@ public final class SimulatedSoundServer: SoundServer {
                 }
             }
             if !metered.isEmpty, !isStopped { scheduleMeters() }
-        }
-    }
-}
-
-extension ServerOperation {
-    /// The stream that it is about.
-    var simulatedStream: StreamID? {
-        switch self {
-        case .setVolume(let id, _), .setMute(let id, _), .setSoftGain(let id, _), .clearSoftGain(let id),
-            .pause(let id),
-            .resume(let id), .move(let id, _), .route(let id, _, _), .setHiddenGain(let id, _):
-            id
-        case .setCorkedRoles, .writeRestoreEntry, .deleteRestoreEntry, .unloadPolicy, .loadPolicy: nil
         }
     }
 }

@@ -150,17 +150,6 @@ extension PipeWireServer {
 }
 
 extension ServerOperation {
-    /// The stream that it is about.
-    var stream: StreamID? {
-        switch self {
-        case .setVolume(let id, _), .setMute(let id, _), .setSoftGain(let id, _), .clearSoftGain(let id),
-            .pause(let id),
-            .resume(let id), .move(let id, _), .route(let id, _, _), .setHiddenGain(let id, _):
-            id
-        case .setCorkedRoles, .writeRestoreEntry, .deleteRestoreEntry, .unloadPolicy, .loadPolicy: nil
-        }
-    }
-
     /// Whether the server waits for the stream's program to carry it out.
     var needsProgram: Bool {
         switch self {

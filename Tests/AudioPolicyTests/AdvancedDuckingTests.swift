@@ -5,6 +5,8 @@ import Testing
 
 /// Claims with advanced ducking, over the simulated servers: others are turned down only while somebody speaks.
 @Suite struct AdvancedDuckingTests {
+    private static let advanced = ClaimOptions(ducking: AudioSessionDucking(isAdvanced: true))
+
     /// A desktop with music, and a program with both sides of a call, both silent, that holds a claim.
     private struct Talk {
         let desk: Desk
@@ -115,11 +117,8 @@ import Testing
     func `a capture that another's call mutes is silent too`(kind: ServerKind) throws {
         let desk = Desk(kind) { $0.settings.observedRecordingRefusal = .mute }
         let music = desk.play("music")
-        let pid = desk.session.processes.start("assistant")
+        let (_, pid) = try desk.hold(.speech, name: "assistant", options: Self.advanced)
         let policy = try #require(desk.session.policy)
-        _ = try policy.core.acquire(
-            .speech, owner: ClaimOwner(name: "assistant", pid: pid),
-            options: ClaimOptions(ducking: AudioSessionDucking(isAdvanced: true)))
         let note = desk.server.start(
             "assistant", role: "production", pid: pid, direction: .input, on: desk.microphone)
         desk.server.setSound(in: desk.microphone, 0.1)
@@ -190,11 +189,7 @@ import Testing
     func `a microphone belongs to whatever its holder holds, not only to calls`(kind: ServerKind) throws {
         let desk = Desk(kind)
         let music = desk.play("music")
-        let pid = desk.session.processes.start("assistant")
-        let policy = try #require(desk.session.policy)
-        _ = try policy.core.acquire(
-            .speech, owner: ClaimOwner(name: "assistant", pid: pid),
-            options: ClaimOptions(ducking: AudioSessionDucking(isAdvanced: true)))
+        let (_, pid) = try desk.hold(.speech, name: "assistant", options: Self.advanced)
         let capture = desk.server.start("assistant", pid: pid, direction: .input, on: desk.microphone)
         desk.session.pass(.seconds(3))
         #expect(desk.session.connection?.meters == [capture] && desk.isHeard(music, at: 0))
@@ -210,11 +205,7 @@ import Testing
     func `a claim whose holder has had no stream acts as one without advanced ducking`(kind: ServerKind) throws {
         let desk = Desk(kind)
         let music = desk.play("music")
-        let pid = desk.session.processes.start("phone")
-        let policy = try #require(desk.session.policy)
-        _ = try policy.core.acquire(
-            .call, owner: ClaimOwner(name: "phone", pid: pid),
-            options: ClaimOptions(ducking: AudioSessionDucking(isAdvanced: true)))
+        let (_, pid) = try desk.hold(.call, name: "phone", options: Self.advanced)
         desk.session.pass(.seconds(10))
         #expect(desk.isHeard(music, at: -20))
         let voice = desk.server.start("phone", role: "phone", pid: pid, on: desk.speakers) { $0.setSilent() }

@@ -52,6 +52,16 @@ struct Desk {
             name, role: role, pid: session.processes.start(name), direction: .input, on: device ?? microphone)
     }
 
+    /// A program without a stream that holds a claim, and its process.
+    func hold(
+        _ kind: AudioSessionClientKind, name: String = "holder", options: ClaimOptions = ClaimOptions()
+    ) throws -> (claim: ClaimID, pid: Int32) {
+        let pid = session.processes.start(name)
+        let owner = ClaimOwner(name: name, pid: pid, connection: ":1.\(pid)")
+        let policy = try #require(session.policy)
+        return (try policy.core.acquire(kind, output: .system, owner: owner, options: options), pid)
+    }
+
     func settle() { session.settle() }
 
     /// In decibels relative to what its program plays; −∞ where nothing is heard.

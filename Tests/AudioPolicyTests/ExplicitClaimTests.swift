@@ -5,17 +5,6 @@ import Testing
 
 /// Claims that programs hold themselves, over the simulated servers.
 @Suite struct ExplicitClaimTests {
-    /// A program that holds a claim, and its process.
-    private func hold(
-        _ kind: AudioSessionClientKind, _ desk: Desk, name: String = "holder",
-        options: ClaimOptions = ClaimOptions()
-    ) throws -> (claim: ClaimID, pid: Int32) {
-        let pid = desk.session.processes.start(name)
-        let owner = ClaimOwner(name: name, pid: pid, connection: ":1.\(pid)")
-        let policy = try #require(desk.session.policy)
-        return (try policy.core.acquire(kind, output: .system, owner: owner, options: options), pid)
-    }
-
     private func play(
         _ role: String?, by pid: Int32, _ desk: Desk, on device: DeviceID? = nil, tag: String? = nil
     ) -> StreamID {
@@ -30,7 +19,7 @@ import Testing
         let near = desk.play("music")
         let far = desk.play("music", "other", on: desk.headset)
         desk.settle()
-        let (claim, _) = try hold(.call, desk)
+        let (claim, _) = try desk.hold(.call)
         desk.settle()
         #expect(desk.isHeard(near, at: -20) && desk.isHeard(far, at: -20))
         desk.session.policy?.core.release(claim)
@@ -44,7 +33,7 @@ import Testing
         let desk = Desk(kind)
         let near = desk.play("music")
         let far = desk.play("music", "other", on: desk.headset)
-        let (claim, pid) = try hold(.call, desk)
+        let (claim, pid) = try desk.hold(.call)
         let voice = play("phone", by: pid, desk, tag: ":1.\(pid)/call")
         let own = play("music", by: pid, desk)
         desk.settle()
@@ -63,7 +52,7 @@ import Testing
     @Test(arguments: bothKinds)
     func `an untagged stream of the holder's belongs to its claim of that kind`(kind: ServerKind) throws {
         let desk = Desk(kind)
-        let (claim, pid) = try hold(.call, desk)
+        let (claim, pid) = try desk.hold(.call)
         let voice = play("phone", by: pid, desk)
         desk.settle()
         let status = try #require(desk.session.status())
@@ -74,7 +63,7 @@ import Testing
     @Test(arguments: bothKinds)
     func `somebody else's tag does not give a stream the claim`(kind: ServerKind) throws {
         let desk = Desk(kind)
-        let (_, pid) = try hold(.call, desk)
+        let (_, pid) = try desk.hold(.call)
         let thief = play("music", by: desk.session.processes.start("thief"), desk, tag: ":1.\(pid)/call")
         desk.settle()
         #expect(desk.isHeard(thief, at: -20))
@@ -86,7 +75,7 @@ import Testing
     @Test(arguments: bothKinds)
     func `the stream of a claim that is released is its program's again`(kind: ServerKind) throws {
         let desk = Desk(kind)
-        let (claim, pid) = try hold(.call, desk)
+        let (claim, pid) = try desk.hold(.call)
         let stream = play("music", by: pid, desk, tag: ":1.\(pid)/call")
         desk.settle()
         desk.session.policy?.core.release(claim)
@@ -101,8 +90,7 @@ import Testing
         let levels: [AudioSessionDucking.Level: Double] = [.standard: -20, .minimum: -6, .medium: -20, .maximum: -35]
         let desk = Desk(.pipewire)
         let music = desk.play("music")
-        let (claim, _) = try hold(
-            .call, desk, options: ClaimOptions(ducking: AudioSessionDucking(level: level)))
+        let (claim, _) = try desk.hold(.call, options: ClaimOptions(ducking: AudioSessionDucking(level: level)))
         desk.settle()
         #expect(desk.isHeard(music, at: levels[level] ?? 0))
         desk.session.policy?.core.setDucking(claim, AudioSessionDucking(level: .minimum))
@@ -115,7 +103,7 @@ import Testing
         kind: ServerKind
     ) throws {
         let desk = Desk(kind)
-        let (claim, _) = try hold(.groupCall, desk)
+        let (claim, _) = try desk.hold(.groupCall)
         desk.settle()
         desk.server.restart { Desk.build($0) }
         let music = desk.play("music")
@@ -129,7 +117,7 @@ import Testing
     @Test(arguments: bothKinds)
     func `a claim is told that the route has moved, and why`(kind: ServerKind) throws {
         let desk = Desk(kind)
-        let (claim, _) = try hold(.groupCall, desk)
+        let (claim, _) = try desk.hold(.groupCall)
         desk.settle()
         func told() -> [AudioSessionEvent] { desk.session.deliveries.filter { $0.claim == claim }.map(\.event) }
         #expect(told() == [])
@@ -151,10 +139,10 @@ import Testing
     func `PER-05: a seat that is away keeps what is in force and begins nothing`(kind: ServerKind) throws {
         let desk = Desk(kind)
         let music = desk.play("music")
-        let (claim, _) = try hold(.groupCall, desk)
+        let (claim, _) = try desk.hold(.groupCall)
         desk.settle()
         desk.session.policy?.setInterrupted(.seat, true)
-        let (call, _) = try hold(.call, desk, name: "caller")
+        let (call, _) = try desk.hold(.call, name: "caller")
         let late = desk.play("music", "late")
         desk.settle()
         #expect(desk.isHeard(music, at: -6) && desk.isHeard(late, at: 0))

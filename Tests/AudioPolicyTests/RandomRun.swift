@@ -485,15 +485,3 @@ final class SplitMixBox {
     var generator: SplitMix
     init(_ seed: UInt64) { generator = SplitMix(seed) }
 }
-
-extension ServerOperation {
-    var stream: StreamID? {
-        switch self {
-        case .setVolume(let id, _), .setMute(let id, _), .setSoftGain(let id, _), .clearSoftGain(let id),
-            .pause(let id),
-            .resume(let id), .move(let id, _), .route(let id, _, _), .setHiddenGain(let id, _):
-            id
-        default: nil
-        }
-    }
-}

@@ -10,6 +10,17 @@ import Testing
             "pacat", "-p", "--file-format=wav", "--latency-msec=50", "--property=node.name=\(name)", tone.path)
     }
 
+    /// Music on the default device, and the other one.
+    private func musicOnSpeakers(
+        _ server: PrivateServer, _ watched: Watched
+    ) throws -> (music: StreamID, spk: ServerDevice, hs: ServerDevice) {
+        _ = try play(server, "music", 600)
+        let music = try watched.playing("music")
+        return (
+            music, try #require(watched.device(named: "spk")), try #require(watched.device(named: "hs"))
+        )
+    }
+
     private func hear(
         _ watched: Watched, _ recording: Recording, _ frequency: Double, _ what: String, _ holds: (Double) -> Bool
     ) throws {
@@ -64,10 +75,7 @@ import Testing
         try await onOwnThread {
             let server = try PrivateServer()
             let watched = try Watched(server)
-            _ = try play(server, "music", 600)
-            let music = try watched.playing("music")
-            let spk = try #require(watched.device(named: "spk"))
-            let hs = try #require(watched.device(named: "hs"))
+            let (music, spk, hs) = try musicOnSpeakers(server, watched)
             let before = try server.output("pw-metadata", "0")
             watched.server.perform([.move(music, hs.id)])
             try watched.wait("the move") { try $0.stream(music).device == hs.id }
@@ -86,10 +94,7 @@ import Testing
         try await onOwnThread {
             let server = try PrivateServer()
             let watched = try Watched(server)
-            _ = try play(server, "music", 600)
-            let music = try watched.playing("music")
-            let spk = try #require(watched.device(named: "spk"))
-            let hs = try #require(watched.device(named: "hs"))
+            let (music, spk, hs) = try musicOnSpeakers(server, watched)
             let subject = try #require(try watched.stream(music).properties["object.id"])
             let own = try #require(spk.properties["object.id"])
             func stored() throws -> String {

@@ -240,24 +240,21 @@ func onDesktop(
 ) async throws {
     try await Places.shared.take()
     do {
-        var tries = 2
-        while tries > 0 {
-            tries -= 1
+        for isLast in [false, true] {
             let desktop = try await Desktop(
                 options ?? HeadlessOptions(server: kind), configuration: configuration, daemon: daemon)
+            defer { desktop.stop() }
             do {
                 try await body(desktop)
-                tries = 0
+                break
             } catch {
                 let log = desktop.daemon?.process.lines.suffix(5).joined(separator: "\n") ?? ""
-                if tries > 0, let end = desktop.ownEnd {
-                    print("the private server ended by itself (\(end)), so once more: \(error)\n\(log)")
-                } else {
-                    tries = 0
+                guard !isLast, let end = desktop.ownEnd else {
                     Issue.record("\(error)\nthe daemon said: \(log)")
+                    break
                 }
+                print("the private server ended by itself (\(end)), so once more: \(error)\n\(log)")
             }
-            desktop.stop()
         }
     } catch {
         Issue.record(error)

@@ -115,4 +115,15 @@ public enum ServerOperation: Hashable, Sendable {
     /// PulseAudio: loads / unloads a policy module of the user's (take-over of role modules).
     case unloadPolicy(ForeignPolicy)
     case loadPolicy(ForeignPolicy)
+
+    /// The stream that it is about; `nil` where it is about none.
+    public var stream: StreamID? {
+        switch self {
+        case .setVolume(let id, _), .setMute(let id, _), .setSoftGain(let id, _), .clearSoftGain(let id),
+            .pause(let id),
+            .resume(let id), .move(let id, _), .route(let id, _, _), .setHiddenGain(let id, _):
+            id
+        case .setCorkedRoles, .writeRestoreEntry, .deleteRestoreEntry, .unloadPolicy, .loadPolicy: nil
+        }
+    }
 }
